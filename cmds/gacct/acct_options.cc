@@ -221,8 +221,7 @@ void add_output(std::vector<client::Option>& t, RecordOptions& o) {
                  o.ignores_components = base::iequals(v, "no");
                  return {};
                }});
-  for (const Text name : {"clusters", "cluster"})
-    hidden(name, name == "clusters" ? 'M' : '\0', Arg::kRequired, [](Text) -> Status { return {}; });
+  add_cluster_option(t);
   hidden("associations", 'x', Arg::kRequired, [](Text) -> Status { return {}; });
 }
 

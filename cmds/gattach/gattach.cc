@@ -70,8 +70,11 @@ std::vector<client::Option> table(AttachOptions& o, client::CommonFlags& flags) 
                task_number(o.only_error, "--error-filter")});
   t.push_back({"quiet", 'Q', Arg::kNone, {}, "no messages but errors", {}, kPlain, sets(o.quiet)});
   t.push_back({"verbose", 'v', Arg::kNone, {}, {}, {}, client::kHidden, [](Text) -> Status { return {}; }});
+  // A step's terminal is found by itself, and nothing is held back.
+  t.push_back({"pty", 0, Arg::kNone, {}, {}, {}, client::kHidden, [](Text) { return base::Status{}; }});
+  t.push_back({"unbuffered", 'u', Arg::kNone, {}, {}, {}, client::kHidden, [](Text) { return base::Status{}; }});
   client::add_common_options(t, flags, 0);
-  static constexpr client::Unsupported kUnsupported[] = {{"input-filter"}, {"pty", 0, Arg::kNone}};
+  static constexpr client::Unsupported kUnsupported[] = {{"input-filter"}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

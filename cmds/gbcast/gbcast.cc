@@ -90,9 +90,11 @@ std::vector<Option> bcast_table(BcastOptions& o, client::CommonFlags& flags) {
                  ++o.verbose;
                  return Status{};
                }});
+  for (Text of_libraries_and_trees : {"exclude", "treewidth"})
+    t.push_back(
+        {of_libraries_and_trees, 0, Arg::kRequired, {}, {}, {}, client::kHidden, [](Text) { return Status{}; }});
   client::add_common_options(t, flags);
-  static constexpr client::Unsupported kUnsupported[] = {
-      {"exclude", 0, Arg::kOptional}, {"send-libs", 0, Arg::kOptional}, {"treewidth", 0, Arg::kRequired}};
+  static constexpr client::Unsupported kUnsupported[] = {{"send-libs", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

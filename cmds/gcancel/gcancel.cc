@@ -68,9 +68,9 @@ std::vector<client::Option> table(CancelOptions& o, client::CommonFlags& flags) 
   t.push_back({"verbose", 'v', Arg::kNone, {}, "say what is done", "VERBOSE", client::kPlain, sets(o.verbose)});
   t.push_back({"ctld", 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   t.push_back({"hurry", 'H', Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
+  add_cluster_option(t);
   client::add_common_options(t, flags, 0);
-  static constexpr client::Unsupported kUnsupported[] = {
-      {"clusters", 'M'}, {"wckey"}, {"sibling"}, {"cron", 0, Arg::kNone}};
+  static constexpr client::Unsupported kUnsupported[] = {{"wckey"}, {"sibling"}, {"cron", 'c', Arg::kNone}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

@@ -40,11 +40,12 @@ std::vector<client::Option> table(ControlOptions& o, client::CommonFlags& flags)
   flag("all", 'a', "all partitions (always so)", o.all);
   t.push_back({"json", 0, Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
   t.push_back({"hide", 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.all)});
+  for (std::string_view name : {"federation", "sibling", "future"})  // there is one cluster, and no node to come
+    t.push_back({name, name == "future" ? 'F' : '\0', Arg::kNone, {}, {}, {}, client::kHidden, sets(o.all)});
   t.push_back({"local", 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.all)});
+  add_cluster_option(t);
   client::add_common_options(t, flags);
-  static constexpr client::Unsupported kUnsupported[] = {
-      {"clusters", 'M'},          {"cluster"},  {"future", 'F', Arg::kNone},
-      {"sibling", 0, Arg::kNone}, {"uid", 'u'}, {"yaml", 0, Arg::kOptional}};
+  static constexpr client::Unsupported kUnsupported[] = {{"uid", 'u'}, {"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

@@ -31,8 +31,9 @@ std::vector<client::Option> table(DiagOptions& o, client::CommonFlags& flags) {
   sort("sort-by-time", 't', "requests by how long all of them took", FiguresView::Sort::kByTotal);
   sort("sort-by-time2", 'T', "requests by how long one took", FiguresView::Sort::kByMean);
   t.push_back({"json", 0, Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
+  add_cluster_option(t);
   client::add_common_options(t, flags);
-  static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'}, {"cluster"}, {"yaml", 0, Arg::kOptional}};
+  static constexpr client::Unsupported kUnsupported[] = {{"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

@@ -25,7 +25,7 @@ struct InfoOptions {
   std::vector<std::string> nodes, partitions, states;
   ListingOptions listing;
   bool by_node = false, summary = false, reasons = false, exact = false, dead = false, responding = false,
-       reservations = false, fragmentation = false, ignored = false;
+       reservations = false, fragmentation = false, helps_state = false, ignored = false;
 };
 
 constexpr ListingWords kWords = {"columns by letter: \"%P %.5a %D %t %N\"; %J is GPUs free/used/offline",
@@ -49,8 +49,8 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
   flag("responding", 'r', "nodes that answer", o.responding);
   flag("all", 'a', "all partitions (always so)", o.ignored);
   flag("verbose", 'v', "say more: the options in effect; -vv: each request, too", o.ignored);
-  for (Text name : {"hide", "noconvert", "local", "federation"})
-    t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
+  for (Text name : {"hide", "noconvert", "local", "federation", "future"})
+    t.push_back({name, name == "future" ? 'F' : '\0', Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   t.push_back({"nodes", 'n', Arg::kRequired, "NODES", "these nodes", {}, client::kPlain, host_lists(o.nodes)});
   t.push_back({"partition", 'p', Arg::kRequired, "NAMES", "these partitions", "PARTITION", client::kPlain,
                lists(o.partitions, "-p/--partition")});
@@ -62,10 +62,10 @@ std::vector<client::Option> table(InfoOptions& o, client::CommonFlags& flags) {
                {},
                client::kPlain,
                lists(o.states, "-t/--states")});
+  flag("helpstate", 0, "the names of all states of nodes", o.helps_state);
   add_listing_options(t, o.listing, kWords);
   client::add_common_options(t, flags, 0);
-  static constexpr client::Unsupported kUnsupported[] = {
-      {"clusters", 'M'}, {"cluster"}, {"future", 'F', Arg::kNone}, {"yaml", 0, Arg::kOptional}};
+  static constexpr client::Unsupported kUnsupported[] = {{"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }
@@ -109,11 +109,16 @@ Status unknown_state(const std::string& state, const std::vector<std::string>& k
                        hint.empty() ? "states: " + base::join(known, ", ") : hint);
 }
 
-Status check_states(const InfoOptions& o) {
+const std::vector<std::string>& known_states() {
   static const std::vector<std::string> known = {
       "all",  "alloc",    "allocated",  "comp",     "completing", "down",    "drain",   "drained", "draining",
       "drng", "idle",     "mix",        "mixed",    "no_respond", "unk",     "unknown", "fail",    "maint",
       "resv", "reserved", "power_down", "power_up", "reboot",     "planned", "err",     "inval",   "future"};
+  return known;
+}
+
+Status check_states(const InfoOptions& o) {
+  const std::vector<std::string>& known = known_states();
   for (const std::string& s : o.states) {
     const std::string word = base::to_lower(s);
     if (std::find(known.begin(), known.end(), word) == known.end()) return unknown_state(s, known);
@@ -233,12 +238,17 @@ int run_ginfo(const Program& called, Args args) {
   if (listing.format.empty() && !chooses) listing.format = from_env.listing.format;
   if (!parsed.operands.empty())
     return refuse_operand(program, parsed.operands.front(), "nodes go with -n, partitions with -p");
+  if (listing.wants_fields) return printed(field_list(client::field_names(client::info_fields())));
+  if (o.helps_state) return printed(base::join(known_states(), "\n") + "\n");
   if (auto fine = check_states(o); !fine) return failed(program, fine.error());
   auto format = make_format(listing, standard_format(o, program.is_slurm), client::field_names(client::info_fields()));
   if (!format) return failed(program, format.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
-  return show_repeatedly(listing.iterate_seconds, [&] { return show(program, *connection, o, *format); });
+  return show_repeatedly(listing.iterate_seconds, [&] {
+    const int said = printed(cluster_line(listing));
+    return said != client::kExitOk ? said : show(program, *connection, o, *format);
+  });
 }
 
 }  // namespace gw::cmds

@@ -58,9 +58,7 @@ std::vector<client::Option> table(PrioOptions& o, client::CommonFlags& flags) {
   t.push_back({"verbose", 'v', Arg::kNone, {}, "say more", {}, client::kPlain, sets(o.ignored)});
   for (Text name : {"local", "federation", "sibling"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
-  static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'}, {"cluster"}};
   client::add_common_options(t, flags, 0);
-  client::add_unsupported(t, kUnsupported);
   return t;
 }
 
@@ -150,11 +148,15 @@ int run_gprio(const Program& called, Args args) {
     parsed.operands.erase(parsed.operands.begin());
   }
   if (!parsed.operands.empty()) return refuse_operand(program, parsed.operands.front(), "job ids go with -j");
+  if (o.listing.wants_fields) return printed(field_list(client::field_names(client::priority_fields())));
   auto filter = to_filter(o.filters);
   if (!filter) return failed(program, filter.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
-  return show_repeatedly(o.listing.iterate_seconds, [&] { return show(program, *connection, o, *filter); });
+  return show_repeatedly(o.listing.iterate_seconds, [&] {
+    const int said = printed(cluster_line(o.listing));
+    return said != client::kExitOk ? said : show(program, *connection, o, *filter);
+  });
 }
 
 }  // namespace gw::cmds

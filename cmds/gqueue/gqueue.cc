@@ -88,7 +88,7 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
                sets(o.by_task)});
   t.push_back(
       {"priority", 'P', Arg::kNone, {}, "highest priority first", "PRIORITY", client::kPlain, sets(o.by_priority)});
-  for (Text name : {"hide", "noconvert", "local", "federation", "array-unique", "sibling"})
+  for (Text name : {"hide", "noconvert", "local", "federation", "array-unique", "sibling", "only-job-state", "expand-patterns"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   t.push_back({"verbose",
                'v',
@@ -100,8 +100,7 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
                sets(o.ignored)});
 }
 
-constexpr client::Unsupported kUnsupported[] = {
-    {"clusters", 'M'}, {"cluster"}, {"yaml", 0, Arg::kOptional}, {"only-job-state", 0, Arg::kNone}};
+constexpr client::Unsupported kUnsupported[] = {{"yaml", 0, Arg::kOptional}};
 
 client::CommandDoc doc() {
   client::CommandDoc d;
@@ -346,6 +345,9 @@ int run_gqueue(const Program& called, Args args) {
   if (auto done = take_lists(o, parsed.operands); !done) return failed(program, done.error());
   if (!parsed.operands.empty())
     return refuse_operand(program, parsed.operands.front(), "job ids go with -j, steps with -s");
+  if (o.listing.wants_fields)
+    return printed(o.is_steps ? field_list(client::field_names(client::step_fields()))
+                              : field_list(client::field_names(client::job_fields())));
   auto view = make_view(o, program.is_slurm);
   if (!view) return failed(program, view.error());
   auto filter = make_filter(o);
@@ -353,7 +355,10 @@ int run_gqueue(const Program& called, Args args) {
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
   const auto show = o.is_steps ? show_steps : show_jobs;
-  return show_repeatedly(o.listing.iterate_seconds, [&] { return show(program, *connection, o, *view, *filter); });
+  return show_repeatedly(o.listing.iterate_seconds, [&] {
+    const int said = printed(cluster_line(o.listing));
+    return said != client::kExitOk ? said : show(program, *connection, o, *view, *filter);
+  });
 }
 
 }  // namespace gw::cmds

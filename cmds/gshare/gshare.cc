@@ -70,8 +70,9 @@ std::vector<client::Option> table(ShareOptions& o, client::CommonFlags& flags) {
   flag("helpformat", 'e', "the names of its columns", o.wants_columns);
   flag("partition", 'm', "by partition (shares are the same in all)", o.ignored);
   flag("verbose", 'v', "say more", o.ignored);
+  add_cluster_option(t);
   client::add_common_options(t, flags);
-  static constexpr client::Unsupported kUnsupported[] = {{"clusters", 'M'}, {"cluster"}, {"yaml", 0, Arg::kOptional}};
+  static constexpr client::Unsupported kUnsupported[] = {{"yaml", 0, Arg::kOptional}};
   client::add_unsupported(t, kUnsupported);
   return t;
 }

@@ -51,7 +51,7 @@ std::vector<client::Option> table(StatOptions& o, client::CommonFlags& flags) {
   flag("json", 0, "as JSON, in bytes and microseconds", o.json);
   t.push_back({"noconvert", 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   t.push_back({"verbose", 'v', Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
-  client::add_common_options(t, flags, 0);
+  client::add_common_options(t, flags);
   static constexpr client::Unsupported kUnsupported[] = {{"pidformat", 'i', Arg::kNone}};
   client::add_unsupported(t, kUnsupported);
   return t;

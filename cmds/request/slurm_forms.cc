@@ -343,14 +343,6 @@ Status apply_slurm_forms(BatchOptions& o) {
   return {};
 }
 
-Status check_clusters(const std::string& asked, const std::string& cluster) {
-  if (asked.empty()) return {};
-  for (const std::string& part : base::split(asked, ','))
-    if (base::trim(part) == cluster || base::iequals(base::trim(part), "all")) return {};
-  return invalid("No cluster '" + base::printable(asked, 60) + "' known by database.",
-                 "this is cluster " + cluster + ", the only one that this installation knows");
-}
-
 std::string_view DistributionWords::text() const {
   if (is_arbitrary) return "arbitrary";
   return plane == attach::kBlock ? "block" : plane == attach::kCyclic ? "cyclic" : "plane";

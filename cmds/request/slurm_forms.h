@@ -30,9 +30,6 @@ base::Status set_sockets(BatchOptions& options, std::string_view option, std::st
 base::Status set_threads_per_core(BatchOptions& options, std::string_view option, std::string_view value);
 base::Status set_hint(BatchOptions& options, std::string_view value);
 
-/// Of -M/--clusters only the one that there is. Errors: another one.
-base::Status check_clusters(const std::string& asked, const std::string& cluster);
-
 /// What -m/--distribution says of nodes.
 struct DistributionWords {
   uint32_t plane = attach::kBlock;  ///< As in attach::Distribution.

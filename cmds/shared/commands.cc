@@ -56,6 +56,33 @@ void also_called(std::vector<client::Option>& table, std::string_view other, std
   table.push_back(std::move(again));
 }
 
+base::Status check_clusters(const std::string& asked, const std::string& cluster) {
+  if (asked.empty()) return {};
+  for (const std::string& part : base::split(asked, ','))
+    if (base::trim(part) == cluster || base::iequals(base::trim(part), "all")) return {};
+  return base::invalid("No cluster '" + base::printable(asked, 60) + "' known by database.",
+                       "this is cluster " + cluster + ", the only one that this installation knows");
+}
+
+void add_cluster_option(std::vector<client::Option>& table, std::string* cluster) {
+  const auto take = [cluster](std::string_view value) -> base::Status {
+    GW_TRY(config, client::load_config());
+    if (value.empty()) return base::invalid("option -M/--clusters needs a value");
+    GW_TRY_STATUS(check_clusters(std::string(value), config.cluster));
+    if (cluster != nullptr) *cluster = config.cluster;
+    return {};
+  };
+  table.push_back({"clusters",
+                   'M',
+                   client::Arg::kRequired,
+                   "NAMES",
+                   "this cluster, or all: there is no other",
+                   {},
+                   client::kPlain,
+                   take});
+  also_called(table, "cluster", "clusters");
+}
+
 client::Handler sets(bool& flag) {
   return [&flag](std::string_view) {
     flag = true;

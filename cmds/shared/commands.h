@@ -59,6 +59,10 @@ int printed(std::string_view text);
 
 /// A further name of an option that the table has, not in help; nothing where it has none.
 void also_called(std::vector<client::Option>& table, std::string_view other, std::string_view name);
+/// -M/--clusters (and --cluster): takes this cluster's name and "all", whose name then stands in `cluster`, if given.
+void add_cluster_option(std::vector<client::Option>& table, std::string* cluster = nullptr);
+/// Errors: none of the names (with commas) is that of `cluster`, nor "all". Empty: nothing is asked for.
+base::Status check_clusters(const std::string& asked, const std::string& cluster);
 /// A handler that sets a flag.
 client::Handler sets(bool& flag);
 /// A handler that keeps the text.

@@ -15,6 +15,10 @@ void add_listing_options(std::vector<client::Option>& t, ListingOptions& o, cons
   t.push_back({"format", 'o', Arg::kRequired, "FORMAT", words.format, "FORMAT", client::kRaw, keeps(o.format)});
   t.push_back({"Format", 'O', Arg::kRequired, "FIELDS", words.long_format, words.long_variable, client::kRaw,
                keeps(o.long_format)});
+  t.push_back(
+      {"helpformat", 0, Arg::kNone, {}, "the names of all fields of -O", {}, client::kPlain, sets(o.wants_fields)});
+  also_called(t, "helpFormat", "helpformat");
+  add_cluster_option(t, &o.cluster);
   t.push_back({"noheader", 'h', Arg::kNone, {}, "no header line", {}, client::kPlain, sets(o.no_header)});
   t.push_back({"long", 'l', Arg::kNone, {}, "more columns", {}, client::kPlain, sets(o.is_long)});
   t.push_back({"sort", 'S', Arg::kRequired, "KEYS", words.sort, "SORT", client::kPlain, keeps(o.sort)});
@@ -25,6 +29,22 @@ void add_listing_options(std::vector<client::Option>& t, ListingOptions& o, cons
     return {};
   };
   t.push_back({"iterate", 'i', Arg::kRequired, "SECONDS", "again every so many seconds", {}, client::kPlain, iterate});
+}
+
+std::string field_list(std::span<const client::FieldName> fields) {
+  constexpr size_t kInLine = 4, kWidth = 20;
+  std::string out;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const bool is_last = i % kInLine == kInLine - 1 || i + 1 == fields.size();
+    std::string name(fields[i].name);
+    if (!is_last) name.resize(std::max(kWidth, name.size() + 1), ' ');
+    out += name + (is_last ? "\n" : "");
+  }
+  return out;
+}
+
+std::string cluster_line(const ListingOptions& o) {
+  return o.cluster.empty() || o.no_header || o.json ? "" : "CLUSTER: " + o.cluster + "\n";
 }
 
 base::Result<client::Format> make_format(const ListingOptions& o, std::string_view standard,

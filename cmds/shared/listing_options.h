@@ -14,6 +14,8 @@ namespace gw::cmds {
 /// How a table is shown.
 struct ListingOptions {
   std::string format, long_format, sort;
+  std::string cluster;        ///< Its name, if -M was given: tables say it above their header.
+  bool wants_fields = false;  ///< --helpformat: the names of -O are printed, and nothing else.
   bool no_header = false, is_long = false, json = false;
   int64_t iterate_seconds = 0;  ///< 0: once.
 };
@@ -23,8 +25,13 @@ struct ListingWords {
   std::string_view format, long_format, sort;  ///< Help of -o, -O, -S.
   std::string_view long_variable;              ///< Environment input of -O; empty: none.
 };
-/// Adds --format, --Format, --noheader, --long, --sort, --json and --iterate.
+/// Adds --format, --Format, --helpformat, --noheader, --long, --sort, --json, --iterate and --clusters.
 void add_listing_options(std::vector<client::Option>& table, ListingOptions& o, const ListingWords& words);
+
+/// The names of -O, four in a line.
+std::string field_list(std::span<const client::FieldName> fields);
+/// "CLUSTER: name" where the table says so; else nothing.
+std::string cluster_line(const ListingOptions& o);
 
 /// The columns: those of -O, else of -o, else `standard`.
 base::Result<client::Format> make_format(const ListingOptions& o, std::string_view standard,

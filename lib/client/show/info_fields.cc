@@ -160,6 +160,10 @@ void add_node_entries(std::vector<Entry>& t) {
       of_node('o', "NodeAddr", "NODE_ADDR", [](const wire::Node& n) { return or_else(n.peer_address(), n.name()); }));
   t.push_back(of_node('f', "Features", "AVAIL_FEATURES", features_text));
   t.push_back(of_node('b', "features_act", "ACTIVE_FEATURES", features_text));
+  t.push_back(of_node(0, "Comment", "COMMENT", [](const wire::Node&) { return std::string("(null)"); }));
+  t.push_back(of_node(0, "Extra", "EXTRA", [](const wire::Node&) { return std::string("(null)"); }));
+  // Node daemons call the controller; nobody calls them.
+  t.push_back(of_node(0, "Port", "PORT", [](const wire::Node&) { return std::string("0"); }));
   t.push_back(of_node('G', "Gres", "GRES", [](const wire::Node& n) { return or_else(n.gres(), "(null)"); }));
   t.push_back(of_node(0, "GresUsed", "GRES_USED", [](const wire::Node& n) { return or_else(gres_used(n), "(null)"); }));
   t.push_back(of_node('E', "Reason", "REASON", reason_of));

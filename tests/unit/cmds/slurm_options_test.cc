@@ -14,6 +14,7 @@
 #include "cmds/gbatch/batch_table.h"
 #include "cmds/grun/run_options.h"
 #include "cmds/request/slurm_forms.h"
+#include "cmds/shared/commands.h"
 
 namespace gw::cmds {
 namespace {

@@ -1,0 +1,70 @@
+"""Each option of Slurm's commands beside those that submit: taken, or refused by name, as the page for those who come
+from Slurm says."""
+
+import pathlib
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+REFUSED = ("unrecognized option", "invalid option", "is not supported in this version", "ambiguous")
+
+
+def options():
+    for line in (HERE / "command_options.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        command, *words = line.split()
+        for word in words:
+            is_there = not word.startswith("---")
+            yield command, word if is_there else word[1:], is_there
+
+
+def command_line(option):
+    name, equals, value = option.partition("=")
+    return [option] if name.startswith("--") or not equals else [name, value]
+
+
+@pytest.mark.parametrize("command", sorted({command for command, _, _ in options()}))
+def test_every_option_is_taken_or_refused_by_name(shared_cluster, command):
+    wrong = []
+    for of, option, is_there in options():
+        if of != command:
+            continue
+        # Without a configuration every command ends before it asks anything of anybody.
+        done = shared_cluster.run("env", "GANGWAY_CONF=/none", command, *command_line(option), check=False)
+        refused = any(text in done.stderr for text in REFUSED)
+        if refused == is_there or (not is_there and option.split("=")[0] not in done.stderr):
+            wrong.append(f"{option}: {done.stderr or done.stdout[:100]}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("command", ["squeue", "sinfo", "sprio", "sshare -a", "sdiag", "sacct", "scontrol show node", "scancel -u root"])
+def test_the_own_cluster_and_all_are_taken_and_another_is_refused(shared_cluster, command):
+    name, *words = command.split()
+    plain = shared_cluster.run(name, *words).stdout
+    (cluster,) = [line.split(":")[1].strip() for line in (shared_cluster.dir / "run" / "gangway.yaml").read_text().splitlines()
+                  if line.startswith("cluster:")]
+    for option in (f"--clusters={cluster}", "--cluster=all", f"-M{cluster}"):
+        said = shared_cluster.run(name, option, *words).stdout
+        header = f"CLUSTER: {cluster}\n" if name in ("squeue", "sinfo", "sprio") else ""
+        assert said.startswith(header), option
+        assert len(said.splitlines()) - len(header.splitlines()) == len(plain.splitlines()), option
+    other = shared_cluster.run(name, "-M", "elsewhere", *words, check=False)
+    assert other.returncode == 1 and "No cluster 'elsewhere' known by database." in other.stderr
+
+
+def test_all_names_of_fields_are_listed_and_each_can_be_shown(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.run("sbatch", "--parsable", "-H", "--wrap", "true").stdout.strip()
+    for command in ("squeue", "sinfo", "sprio"):
+        names = cluster.run(command, "--helpformat").stdout.split()
+        assert len(names) > 10
+        shown = cluster.run(command, "-O", ",".join(f"{name}:40" for name in names))
+        assert all(len(line) <= 40 * len(names) for line in shown.stdout.splitlines()), command
+    assert cluster.run("sinfo", "--helpstate").stdout.split()[0] == "all"
+    rare = "AccrueTime admin_comment AllocNodes AllocSID AssocID BatchFlag BoardsPerNode BurstBuffer Cluster ClusterFeature " \
+           "Container CPUFreq cpus-per-tres DelayBoot DerivedEC gres HetJobID HetJobIDSet HetJobOffset LastSchedEval MaxCPUs " \
+           "MaxNodes MCSLabel mem-per-tres MinTime Network Nodes NTPerBoard NTPerCore NTPerNode NTPerSocket Origin PendingTime " \
+           "PreemptTime Profile Reboot ResizeTime ResvPort SPerBoard system_comment tres-bind tres-freq tres-per-socket Wait4Switch"
+    assert cluster.run("squeue", "-h", "-j", job, "-O", ",".join(rare.split())).returncode == 0
+    cluster.run("scancel", job)
