@@ -88,7 +88,8 @@ void add_output(std::vector<client::Option>& t, QueueOptions& o) {
                sets(o.by_task)});
   t.push_back(
       {"priority", 'P', Arg::kNone, {}, "highest priority first", "PRIORITY", client::kPlain, sets(o.by_priority)});
-  for (Text name : {"hide", "noconvert", "local", "federation", "array-unique", "sibling", "only-job-state", "expand-patterns"})
+  for (Text name :
+       {"hide", "noconvert", "local", "federation", "array-unique", "sibling", "only-job-state", "expand-patterns"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
   t.push_back({"verbose",
                'v',
