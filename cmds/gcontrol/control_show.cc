@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -17,10 +16,11 @@
 #include "client/show/show_json.h"
 #include "cmds/gcontrol/control_step.h"
 #include "cmds/gcontrol/control_verbs.h"
+#include "cmds/gcontrol/slurm_config.h"
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/job_ids.h"
+#include "config/config.h"
 #include "io/fd.h"
-#include "model/named_counts.h"
 
 namespace gw::cmds {
 namespace {
@@ -138,26 +138,6 @@ int show_partition(const Program& program, const ControlOptions& o, Args words) 
   return printed(shown.partitions().empty() ? out + "No partitions in the system\n" : out);
 }
 
-/// The lines that clients of Slurm read, by Slurm's names.
-std::string slurm_config_lines(const wire::ShowConfigReply& c) {
-  std::string cluster = "gangway", age = "300";
-  std::set<std::string> kinds = {"gpu"};
-  for (const wire::ConfigEntry& e : c.entries()) {
-    if (e.key().starts_with("nodes.") && e.key().ends_with(".gres"))
-      if (const auto gres = model::parse_gres(e.value()); gres)
-        for (const auto& [name, count] : *gres) kinds.insert(name.substr(0, name.find(':')));
-    if (e.key() == "cluster") cluster = e.value();
-    if (e.key() != "jobs.min_job_age") continue;
-    if (auto d = base::parse_duration(e.value())) age = std::to_string(d->seconds());
-  }
-  const auto line = [](Text key, Text value) { return fmt::format("{:<23} = {}\n", key, value); };
-  return line("AuthType", "auth/munge") + line("BOOT_TIME", base::format_time({c.boot_us()})) +
-         line("ClusterName", cluster) + line("GresTypes", base::join(std::vector(kinds.begin(), kinds.end()), ",")) +
-         line("MaxArraySize", std::to_string(model::kMaxArrayIndex + 1)) + line("MinJobAge", age + " sec") +
-         line("ProctrackType", "proctrack/cgroup") + line("SLURM_VERSION", "23.11.4") +
-         line("SelectType", "select/cons_tres");
-}
-
 int show_config(const Program& program, const ControlOptions& o, Args words) {
   if (!words.empty()) return refuse_operand(program, words.front(), "show config takes no arguments");
   wire::ApiRequest request;
@@ -167,7 +147,7 @@ int show_config(const Program& program, const ControlOptions& o, Args words) {
   const wire::ShowConfigReply& c = reply->show_config();
   if (o.json) return printed(client::config_json(c));
   std::string out = fmt::format("Configuration data as of {}\n", base::format_time({c.now_us()}));
-  if (program.is_slurm) out += slurm_config_lines(c);
+  if (program.is_slurm) out += slurm_config_lines(c, config::default_path());
   for (const wire::ConfigEntry& e : c.entries()) out += fmt::format("{:<23} = {}\n", e.key(), e.value());
   return printed(out);
 }

@@ -68,3 +68,37 @@ def test_all_names_of_fields_are_listed_and_each_can_be_shown(shared_cluster):
            "PreemptTime Profile Reboot ResizeTime ResvPort SPerBoard system_comment tres-bind tres-freq tres-per-socket Wait4Switch"
     assert cluster.run("squeue", "-h", "-j", job, "-O", ",".join(rare.split())).returncode == 0
     cluster.run("scancel", job)
+
+
+KEYS = """AccountingStorageType AccountingStorageEnforce AccountingStorageTRES ClusterName DefMemPerCPU EnforcePartLimits FirstJobId
+GresTypes InactiveLimit JobAcctGatherFrequency JobAcctGatherType KillOnBadExit KillWait LaunchParameters MaxArraySize MaxJobCount
+MinJobAge MpiDefault OverTimeLimit PreemptMode PreemptType PriorityType PriorityWeightAge PriorityWeightFairShare
+PriorityWeightJobSize PriorityWeightPartition PriorityWeightQOS ProctrackType SchedulerType SelectType SelectTypeParameters
+SLURM_CONF SLURM_VERSION SlurmctldHost[0] SlurmctldPort SlurmdPort SlurmdSpoolDir SlurmUser TaskPlugin TmpFS TopologyPlugin"""
+
+
+def shown_config(cluster):
+    lines = cluster.run("scontrol", "show", "config").stdout.splitlines()
+    assert lines[0].startswith("Configuration data as of ")
+    return {key.strip(): value for key, _, value in (line.partition(" = ") for line in lines[1:])}
+
+
+def test_the_configuration_is_shown_under_slurms_keys(make_cluster):
+    cluster = make_cluster(nodes=1, config="jobs: {kill_wait: 7s, min_job_age: 90s, max_jobs: 500}\nlicenses: [matlab:5]\n"
+                          "accounts: {enforce: false}\n")
+    shown = shown_config(cluster)
+    assert [key for key in KEYS.split() if key not in shown] == []
+    assert shown["KillWait"] == "7 sec" and shown["MinJobAge"] == "90 sec" and shown["MaxJobCount"] == "500"
+    assert shown["AccountingStorageTRES"] == "cpu,mem,node,billing,gres/gpu,license/matlab"
+    assert shown["AccountingStorageEnforce"] == "limits,qos"
+    assert shown["PriorityType"] == "priority/basic" and shown["PriorityWeightAge"] == "0"
+    assert shown["PreemptMode"] == "REQUEUE" and shown["PreemptType"] == "preempt/qos"
+    assert shown["LaunchParameters"] == "(null)" and shown["MpiDefault"] == "pmix"
+    assert shown["SlurmUser"] == "root(0)" and shown["SLURM_CONF"].endswith("gangway.yaml")
+    conf = (cluster.dir / "run").resolve() / "gangway.yaml"
+    conf.write_text(conf.read_text() + "scheduler: {order: multifactor, order_weights: {age: 77}, reclaim: none}\n")
+    cluster.run("gcontrol", "reconfigure")
+    shown = shown_config(cluster)
+    assert shown["PriorityType"] == "priority/multifactor"
+    assert (shown["PriorityWeightAge"], shown["PriorityWeightFairShare"]) == ("77", "10000")
+    assert shown["PreemptMode"] == "OFF" and shown["PreemptType"] == "preempt/none"
