@@ -105,6 +105,18 @@ def test_names_that_no_job_has(shared_cluster):
     assert "job_name=nosuch" in told.stderr or "name=nosuch" in told.stderr
 
 
+def test_salloc_is_told_of_its_time_limit(shared_cluster):
+    cluster = shared_cluster
+    waiting = cluster.popen("salloc", "-n1", "sh", "-c", "echo $SLURM_JOB_ID; sleep 600", stderr=-1)
+    job = waiting.stdout.readline().strip()
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "update", f"JobId={job}", "EndTime=now+1seconds")
+    _, said = waiting.communicate(timeout=60)
+    assert f"salloc: Job {job} has exceeded its time limit and its allocation has been revoked." in said, said
+    cluster.wait_state(job, "TIMEOUT")
+    assert f"{job}|TIMEOUT" in cluster.run("sacct", "-XnP", "-j", job, "-o", "JobID,State").stdout
+
+
 def test_salloc_tells_of_its_progress(shared_cluster):
     cluster = shared_cluster
     done = cluster.run("salloc", "-n1", "true")
