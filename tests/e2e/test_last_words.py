@@ -96,3 +96,50 @@ def test_output_that_cannot_be_written_holds_up_nothing(cluster):
     pathlib.Path(cluster.detail(job)["StdOut"]).unlink()
     cluster.run("gcancel", job)
     assert cluster.wait_ended(job) == "CANCELLED"
+
+
+def by_cancel(cluster):
+    job = running(cluster, command="sbatch")
+    cluster.run("scancel", job)
+    return job
+
+
+def by_limit(cluster):
+    job = running(cluster, command="sbatch")
+    cluster.run("scontrol", "update", f"JobId={job}", "EndTime=now+1second")
+    return job
+
+
+def by_memory(cluster):
+    if "containment cgroup" not in (cluster.dir / "log" / "gnoded.n0.log").read_text():
+        pytest.skip("no control groups here: memory is not limited")
+    eat = "echo begun; python3 -c 'x = bytearray(1 << 30)'; sleep 0.2; exit 0"
+    return int(cluster.run("sbatch", "--mem=200M", "-n1", input=f"#!/bin/sh\n{eat}\n").stdout.split()[-1])
+
+
+def by_signal(cluster):
+    return int(cluster.run("sbatch", input="#!/bin/sh\nkill -SEGV $$\n").stdout.split()[-1])
+
+
+def by_exit(cluster):
+    return int(cluster.run("sbatch", input="#!/bin/sh\nexit 3\n").stdout.split()[-1])
+
+
+@pytest.mark.parametrize("cause, said, state, reason, code, record", [
+    (by_cancel, r"\*\*\* JOB {job} ON n\d CANCELLED AT \S+ \*\*\*", "CANCELLED", "None", "0:15", "CANCELLED by 0|0:0"),
+    (by_limit, r"\*\*\* JOB {job} ON n\d CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*", "TIMEOUT", "TimeLimit", "0:15", "TIMEOUT|0:0"),
+    (by_memory, r"Detected 1 oom_kill event in StepId={job}.batch. Some", "OUT_OF_MEMORY", "OutOfMemory", "0:125", "OUT_OF_MEMORY|0:125"),
+    (by_signal, None, "FAILED", r"RaisedSignal:11\(Segmentation_fault\)", "0:11", "FAILED|0:11"),
+    (by_exit, None, "FAILED", "NonZeroExitCode", "3:0", "FAILED|3:0"),
+])
+def test_all_commands_say_why_it_ended_alike(cluster, cause, said, state, reason, code, record):
+    job = cause(cluster)
+    assert cluster.wait_ended(job) == state
+    if said is not None:
+        assert re.search("^slurmstepd: error: " + said.format(job=job), output(cluster, job), re.M), output(cluster, job)
+    listed, why = cluster.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r").stdout.split()
+    assert listed == state and re.fullmatch(reason, why)
+    shown = dict(re.findall(r"(\w+)=(\S+)", cluster.run("scontrol", "show", "job", job).stdout))
+    assert (shown["JobState"], shown["ExitCode"]) == (state, code) and re.fullmatch(reason, shown["Reason"])
+    rows = cluster.run("sacct", "-XnP", "-j", job, "-o", "State,ExitCode").stdout
+    assert rows == record + "\n"

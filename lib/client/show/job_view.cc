@@ -30,9 +30,12 @@ uint32_t index_count(const std::string& list) {
   return set ? set->size() : 0;
 }
 
+/// "Segmentation_fault": a word, since it stands in a list of words.
 std::string signal_name(int signo) {
-  const char* text = ::sigdescr_np(signo);
-  return text == nullptr ? "signal " + std::to_string(signo) : text;
+  const char* described = ::sigdescr_np(signo);
+  std::string text = described == nullptr ? "signal " + std::to_string(signo) : described;
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
 }
 
 /// Of the job that writes the files: that is the first component, of whose nodes another one knows nothing.
@@ -183,6 +186,7 @@ base::Duration time_limit(const wire::Job& job) {
 
 std::string exit_code(const wire::Job& job) {
   const wire::Outcome* o = outcome_of(job);
+  if (job.status().has_ended() && state_of(job) == model::JobState::kOutOfMemory) return "0:125";  // as in sacct
   return o == nullptr ? "0:0" : std::to_string(o->exit_code()) + ":" + std::to_string(o->exit_signo());
 }
 
