@@ -143,3 +143,16 @@ def test_all_commands_say_why_it_ended_alike(cluster, cause, said, state, reason
     assert (shown["JobState"], shown["ExitCode"]) == (state, code) and re.fullmatch(reason, shown["Reason"])
     rows = cluster.run("sacct", "-XnP", "-j", job, "-o", "State,ExitCode").stdout
     assert rows == record + "\n"
+
+
+def test_a_job_that_loses_a_node(make_cluster):
+    cluster = make_cluster(nodes=2)
+    job = running(cluster, "-N2", "--no-requeue", command="sbatch")
+    cluster.kill("gnoded.n1")
+    cluster.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=burnt", "Dead=yes")
+    assert line_of(cluster, job).endswith(" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***")
+    assert cluster.wait_ended(job) == "NODE_FAIL"
+    assert cluster.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r").stdout.split() == ["NODE_FAIL", "NodeDown"]
+    shown = cluster.run("scontrol", "show", "job", job).stdout
+    assert "JobState=NODE_FAIL Reason=NodeDown" in shown, shown
+    assert cluster.run("sacct", "-XnP", "-j", job, "-o", "State").stdout == "NODE_FAIL\n"
