@@ -211,6 +211,9 @@ constexpr Entity kEntities[] = {
     {"reservations", show_reservations},
     {"step", show_steps},
     {"steps", show_steps},
+    {"topology", show_topology},
+    {"daemons", show_daemons},
+    {"aliases", show_aliases},
     {"heldaside", show_held},
     {"event", show_events},
     {"events", show_events},
@@ -251,7 +254,8 @@ int control_show(const Program& program, const ControlOptions& o, Args words) {
       word.resize(word.size() - suffix.size());
   std::vector<Text> names;
   for (const Entity& e : kEntities)
-    if (e.name.back() != 's' || e.name == word || e.name == "hostnames") names.push_back(e.name);
+    if (e.name.back() != 's' || e.name == word || e.name == "hostnames" || e.name == "daemons" || e.name == "aliases")
+      names.push_back(e.name);
   const std::string name = match_word(word, names);
   for (const Entity& e : kEntities)
     if (e.name == name) return e.run(program, o, rest);

@@ -29,6 +29,16 @@ int control_ping(const client::Program& program, const ControlOptions& o, Args w
 int control_create(const client::Program& program, const ControlOptions& o, Args words);
 int control_delete(const client::Program& program, const ControlOptions& o, Args words);
 int show_reservations(const client::Program& program, const ControlOptions& o, Args words);
+/// The switches of the network, each with the nodes below it.
+int show_topology(const client::Program& program, const ControlOptions& o, Args words);
+/// What runs on this machine, by its name in the configuration.
+int show_daemons(const client::Program& program, const ControlOptions& o, Args words);
+/// Nodes of the cluster that hosts are.
+int show_aliases(const client::Program& program, const ControlOptions& o, Args words);
+/// Jobs whose nodes clear up after them.
+int control_completing(const client::Program& program, const ControlOptions& o, Args words);
+/// Returns once the job runs; kExitFailed where it has ended.
+int control_wait_job(const client::Program& program, const ControlOptions& o, Args words);
 /// Rows of the controller's state that cannot be read.
 int show_held(const client::Program& program, const ControlOptions& o, Args words);
 /// Is this `delete` about one of them?

@@ -57,7 +57,7 @@ client::CommandDoc doc() {
   static const std::string description =
       "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | heldaside | "
       "events [job=ID|node=NAME] [last=COUNT] | "
-      "config | "
+      "config | license [NAMES] | topology [SWITCH|NODE] | daemons | aliases [HOSTS] | "
       "hostnames [LIST] | hostlist "
       "NAMES | hostlistsorted "
       "NAMES\n\n"
@@ -81,7 +81,9 @@ client::CommandDoc doc() {
       "controller itself); the last 100 unless last= says how many\n\n"
       "show heldaside: rows of the controller's state that could not be read when it started, and why; delete "
       "HeldAside=KIND:NAME: one of them goes, and what still runs of it is ended; administrators only\n\n"
-      "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; reconfigure; "
+      "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; completing; "
+      "wait_job ID "
+      "(returns once it runs); reconfigure; "
       "ping; version\n\n"
       "snapshot [FILE]: the scheduler's whole input at its next pass, with what it decided, for gangway simulate "
       "--from-live; administrators only\n\n"
@@ -120,17 +122,17 @@ struct Verb {
   int (*run)(const Program&, const ControlOptions&, Args);
 };
 constexpr Verb kVerbs[] = {
-    {"show", control_show},           {"update", control_update},       {"create", control_create},
-    {"delete", control_delete},       {"hold", act<wire::kHold>},       {"uhold", act<wire::kUserHold>},
-    {"release", act<wire::kRelease>}, {"requeue", act<wire::kRequeue>}, {"requeuehold", act<wire::kRequeueHold>},
-    {"suspend", act<wire::kSuspend>}, {"resume", act<wire::kResume>},   {"reconfigure", control_reconfigure},
-    {"ping", control_ping},           {"snapshot", control_snapshot},   {"version", show_version},
-    {"write", control_write},
+    {"show", control_show},           {"update", control_update},         {"create", control_create},
+    {"delete", control_delete},       {"hold", act<wire::kHold>},         {"uhold", act<wire::kUserHold>},
+    {"release", act<wire::kRelease>}, {"requeue", act<wire::kRequeue>},   {"requeuehold", act<wire::kRequeueHold>},
+    {"suspend", act<wire::kSuspend>}, {"resume", act<wire::kResume>},     {"reconfigure", control_reconfigure},
+    {"ping", control_ping},           {"snapshot", control_snapshot},     {"version", show_version},
+    {"write", control_write},         {"completing", control_completing}, {"wait_job", control_wait_job},
 };
-constexpr Text kNotHere[] = {"abort",         "cancel_reboot", "reboot",  "shutdown",  "setdebug",
-                             "setdebugflags", "takeover",      "top",     "token",     "wait_job",
-                             "notify",        "power",         "cluster", "errnumstr", "fsdampeningfactor",
-                             "listpids",      "pidinfo",       "scontrol"};
+constexpr Text kNotHere[] = {
+    "abort",    "cancel_reboot", "reboot",  "shutdown", "setdebug", "setdebugflags", "takeover",
+    "top",      "token",         "notify",  "power",    "cluster",  "errnumstr",     "fsdampeningfactor",
+    "listpids", "pidinfo",       "scontrol"};
 
 int unknown_verb(const Program& program, const std::string& word) {
   const std::string lower = base::to_lower(word);

@@ -2,8 +2,10 @@
 from Slurm says."""
 
 import pathlib
+import re
 
 import pytest
+from cluster import wait_for
 
 HERE = pathlib.Path(__file__).parent
 REFUSED = ("unrecognized option", "invalid option", "is not supported in this version", "ambiguous")
@@ -68,6 +70,53 @@ def test_all_names_of_fields_are_listed_and_each_can_be_shown(shared_cluster):
            "PreemptTime Profile Reboot ResizeTime ResvPort SPerBoard system_comment tres-bind tres-freq tres-per-socket Wait4Switch"
     assert cluster.run("squeue", "-h", "-j", job, "-O", ",".join(rare.split())).returncode == 0
     cluster.run("scancel", job)
+
+
+NETWORK = """network:
+- {switch: leaf1, nodes: "n[0-1]"}
+- {switch: leaf2, nodes: "n[2-3]"}
+- {switch: spine, switches: "leaf[1-2]"}
+"""
+
+
+def test_switches_daemons_and_names_of_hosts(make_cluster):
+    cluster = make_cluster(nodes=4, config=NETWORK)
+    show = lambda *words, check=True: cluster.run("scontrol", "show", *words, check=check)  # noqa: E731
+    leaves = ["SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[0-1]", "SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[2-3]"]
+    spine = "SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=leaf[1-2]"
+    assert show("topology").stdout.splitlines() == [*leaves, spine]
+    assert show("topo", "n3").stdout.splitlines() == [leaves[1], spine]
+    assert show("topology", "switch=leaf1").stdout.splitlines() == leaves[:1]
+    wrong = show("topology", "n9", check=False)
+    assert wrong.returncode == 1 and "no switch or node is called n9" in wrong.stderr
+    assert "slurmctld" in show("daemons").stdout or show("daemons").stdout == "\n"
+    assert show("aliases", "n[1-2],elsewhere").stdout == "n1 n2\n"
+    assert shown_config(cluster)["TopologyPlugin"] == "topology/tree"
+
+
+def test_who_waits_for_a_job_hears_that_it_runs(shared_cluster):
+    cluster = shared_cluster
+    assert "No topology information available" in cluster.run("scontrol", "show", "topology").stdout
+    job = cluster.run("sbatch", "--parsable", "-H", "--wrap", "sleep 600").stdout.strip()
+    waiting = cluster.popen("scontrol", "wait_job", job)
+    assert waiting.poll() is None
+    cluster.run("scontrol", "release", job)
+    assert waiting.wait(timeout=60) == 0
+    cluster.run("scancel", job)
+    cluster.wait_ended(int(job))
+    ended = cluster.run("scontrol", "wait_job", job, check=False)
+    assert ended.returncode == 1 and "has ended: CANCELLED" in ended.stderr
+
+
+def test_jobs_that_clear_up_are_listed(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit(f"trap '' TERM; touch {cluster.work}/deaf; while :; do sleep 0.1; done")
+    wait_for((cluster.work / "deaf").exists, "it ignores SIGTERM")
+    assert cluster.run("scontrol", "completing").stdout == ""
+    cluster.run("scancel", job)
+    line = wait_for(lambda: cluster.run("scontrol", "completing").stdout, "it is being ended")
+    assert re.fullmatch(rf"JobId={job} EndTime=\S+ CompletingTime=00:00:\d\d Nodes\(COMPLETING\)=n\d\n", line), line
+    cluster.wait_ended(job)
 
 
 KEYS = """AccountingStorageType AccountingStorageEnforce AccountingStorageTRES ClusterName DefMemPerCPU EnforcePartLimits FirstJobId
