@@ -14,11 +14,25 @@ namespace gw::cmds {
 /// Options of gacctmgr.
 struct AcctOptions {
   client::QuotaTableStyle style;
-  bool quiet = false, json = false, dry_run = false, force = false, associations = false, ignored = false;
+  bool quiet = false, json = false, dry_run = false, force = false, associations = false, immediate = false,
+       ignored = false;
 };
 
 /// What the words name. An account is a second name of a QOS.
-enum class AcctEntity { kNone, kQos, kAccount, kUser, kAssociation, kTree, kBudget, kJob };
+enum class AcctEntity {
+  kNone,
+  kQos,
+  kAccount,
+  kUser,
+  kAssociation,
+  kTree,
+  kBudget,
+  kJob,
+  kCoordinator,
+  kCluster,
+  kTres,
+  kConfig
+};
 /// Unambiguous beginnings, in any case, also of the plural.
 AcctEntity acct_entity(std::string_view word);
 /// "add", "modify", "delete", "show", "dump", "load" for these and their other names and beginnings; empty: none.
@@ -31,9 +45,16 @@ base::Error unknown_verb_of_acct(std::string_view word);
 /// The words of a command line, without options, split at each `--`.
 using Segments = std::vector<std::vector<std::string>>;
 
+/// What sacctmgr says of a change: "Adding Account(s)", and which.
+struct AcctTold {
+  std::string verb, title;
+  std::vector<std::string> names;
+};
+
 struct QuotaChanges {
   wire::ChangeQuotasRequest request;
   std::vector<std::string> notes;  ///< Words of Slurm that have no meaning here.
+  std::vector<AcctTold> told;      ///< In the order of the segments.
 };
 /// The one transaction that all segments mean together. A segment without a verb has that of the one before.
 /// `is_slurm`: called as sacctmgr, where 0 bounds and -1 does not. Errors: unknown words (did you mean), bad values,
@@ -61,7 +82,14 @@ base::Result<std::vector<std::string>> name_list(std::string_view what, std::str
 /// What the words behind `show ENTITY` ask for.
 base::Result<client::QuotaQuery> acct_query(Args words);
 int acct_show(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
-/// Sends the changes and prints what the controller says.
+/// The same of clusters, trackable resources and the configuration.
+int acct_show_cluster(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
+/// What is about to be changed, and that there is nothing to change, in sacctmgr's words.
+std::string told_changes(const QuotaChanges& changes);
+std::string told_nothing(const QuotaChanges& changes);
+/// Asks on standard output and input; no answer within 30 s is no.
+bool is_confirmed();
+/// Sends the changes and prints what the controller says. Under Slurm's name after it was asked for.
 int acct_change(const client::Program& program, const AcctOptions& o, QuotaChanges changes);
 /// `modify job where jobid=IDS set derivedexitcode=N comment=TEXT`: of jobs that have ended, `words` behind the entity.
 int acct_modify_jobs(const client::Program& program, const AcctOptions& o, Args words);

@@ -172,7 +172,7 @@ int acct_load(const Program& program, const AcctOptions& o, Args words) {
   if (!text) return failed(program, text.error());
   auto request = load_request(*text, *path == "-" ? "stdin" : *path);
   if (!request) return failed(program, request.error());
-  return acct_change(program, o, {std::move(*request), {}});
+  return acct_change(program, o, {std::move(*request), {}, {}});
 }
 
 }  // namespace gw::cmds

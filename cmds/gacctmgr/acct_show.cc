@@ -91,15 +91,55 @@ int acct_show(const Program& program, const AcctOptions& o, AcctEntity entity, A
   return text ? printed(*text) : failed(program, text.error());
 }
 
+namespace {
+
+Result<wire::ApiReply> send(const Program& program, const QuotaChanges& changes) {
+  wire::ApiRequest request;
+  *request.mutable_change_quotas() = changes.request;
+  return ask(program, std::move(request));
+}
+
+/// Tries the change, says what it would be, and asks. The exit code if nothing is to be changed.
+std::optional<int> confirm(const Program& program, const AcctOptions& o, QuotaChanges& changes) {
+  changes.request.set_dry_run(true);
+  const auto tried = send(program, changes);
+  if (!tried) {
+    const bool is_there = tried.error().code == base::ErrorCode::kConflict && !changes.told.empty();
+    if (is_there && changes.told.front().verb == "add" && !o.quiet) printed(told_nothing(changes));
+    return failed(program, tried.error());
+  }
+  if (tried->change_quotas().changes().empty()) {
+    const int said = o.quiet ? client::kExitOk : printed(told_nothing(changes));
+    return said == client::kExitOk ? client::kExitFailed : said;
+  }
+  std::string told = told_changes(changes);
+  if (changes.told.empty())  // a file
+    for (const std::string& line : tried->change_quotas().changes()) told += base::printable(line, SIZE_MAX) + "\n";
+  if (!o.quiet)
+    if (const int said = printed(told); said != client::kExitOk) return said;
+  if (o.immediate || is_confirmed()) return std::nullopt;
+  return printed(" Changes Discarded\n");
+}
+
+}  // namespace
+
 int acct_change(const Program& program, const AcctOptions& o, QuotaChanges changes) {
   for (const std::string& note : changes.notes) client::print_note(program, note);
-  changes.request.set_dry_run(o.dry_run);
   changes.request.set_force(o.force);
-  wire::ApiRequest request;
-  *request.mutable_change_quotas() = std::move(changes.request);
-  auto reply = ask(program, std::move(request));
+  const bool asks = program.is_slurm && !o.json && !o.dry_run;
+  if (asks)
+    if (const auto code = confirm(program, o, changes)) return *code;
+  changes.request.set_dry_run(o.dry_run);
+  auto reply = send(program, changes);
   if (!reply) return failed(program, reply.error());
   const wire::ChangeQuotasReply& told = reply->change_quotas();
+  if (asks) {
+    if (program.verbose > 0)
+      for (const std::string& line : told.changes()) client::print_note(program, base::printable(line, SIZE_MAX));
+    if (!o.quiet)
+      for (const std::string& line : told.effects()) client::print_note(program, base::printable(line, SIZE_MAX));
+    return client::kExitOk;
+  }
   if (o.json) return printed(client::quota_changes_json(told, o.dry_run));
   if (o.quiet) return client::kExitOk;
   std::string out;

@@ -22,20 +22,27 @@ struct EntityWord {
   Text name;
   AcctEntity entity;
 };
-constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},    {"accounts", AcctEntity::kAccount},
-                                    {"users", AcctEntity::kUser}, {"associations", AcctEntity::kAssociation},
-                                    {"tree", AcctEntity::kTree},  {"budgets", AcctEntity::kBudget},
-                                    {"jobs", AcctEntity::kJob}};
+constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},
+                                    {"accounts", AcctEntity::kAccount},
+                                    {"users", AcctEntity::kUser},
+                                    {"associations", AcctEntity::kAssociation},
+                                    {"tree", AcctEntity::kTree},
+                                    {"budgets", AcctEntity::kBudget},
+                                    {"jobs", AcctEntity::kJob},
+                                    {"coordinators", AcctEntity::kCoordinator},
+                                    {"clusters", AcctEntity::kCluster},
+                                    {"tres", AcctEntity::kTres},
+                                    {"configuration", AcctEntity::kConfig}};
 constexpr std::pair<Text, Text> kVerbs[] = {
     {"add", "add"},       {"create", "add"}, {"modify", "modify"}, {"update", "modify"}, {"delete", "delete"},
     {"remove", "delete"}, {"show", "show"},  {"list", "show"},     {"dump", "dump"},     {"load", "load"}};
 /// Of Slurm, and not here.
-constexpr Text kEntitiesNotHere[] = {"cluster",  "configuration", "coordinator", "event",    "federation",
-                                     "instance", "problem",       "reservation", "resource", "runawayjobs",
-                                     "stats",    "transaction",   "tres",        "wckey",    "config"};
+constexpr Text kEntitiesNotHere[] = {"event",    "federation",  "instance", "problem",     "reservation",
+                                     "resource", "runawayjobs", "stats",    "transaction", "wckey"};
 constexpr Text kVerbsNotHere[] = {"archive", "clear", "ping", "reconfigure", "shutdown"};
 
 Text entity_name(AcctEntity entity) {
+  if (entity == AcctEntity::kCoordinator) return "coordinator";
   return entity == AcctEntity::kUser ? "user" : entity == AcctEntity::kAccount ? "account" : "qos";
 }
 
@@ -150,7 +157,10 @@ class Maker {
     if (entity == AcctEntity::kJob)
       return invalid("of jobs only `modify` is known, and it stands alone",
                      "modify job where jobid=7 set derivedexitcode=1 comment=TEXT");
-    if (entity == AcctEntity::kAssociation || entity == AcctEntity::kTree)
+    const bool is_shown_only = entity == AcctEntity::kAssociation || entity == AcctEntity::kTree ||
+                               entity == AcctEntity::kCluster || entity == AcctEntity::kTres ||
+                               entity == AcctEntity::kConfig;
+    if (is_shown_only)
       return invalid(fmt::format("{} cannot be changed", base::printable(words.front(), 60)),
                      "change the qos, account or user");
     words = words.subspan(1);
@@ -202,18 +212,53 @@ class Maker {
     return {};
   }
 
+  void tell(AcctEntity entity, const Words& names) {
+    const Text of = verb_ == "add"                       ? entity == AcctEntity::kUser          ? "Adding User(s)"
+                                                           : entity == AcctEntity::kAccount     ? "Adding Account(s)"
+                                                           : entity == AcctEntity::kCoordinator ? "Adding Coordinator User(s)"
+                                                                                                : "Adding QOS(s)"
+                    : verb_ == "modify"                  ? entity == AcctEntity::kUser      ? "Modified user associations..."
+                                                           : entity == AcctEntity::kAccount ? "Modified account associations..."
+                                                                                            : "Modified qos..."
+                    : entity == AcctEntity::kUser        ? "Deleting users..."
+                    : entity == AcctEntity::kAccount     ? "Deleting accounts..."
+                    : entity == AcctEntity::kCoordinator ? "Removing Coordinators..."
+                                                         : "Deleting QOS(s)...";
+    out_.told.push_back({verb_, std::string(of), names});
+  }
+
+  /// A coordinator of an account is an operator of it.
+  Status change_coordinators(const ChangeWords& parsed) {
+    GW_TRY(settings, user_settings(parsed));
+    if (settings.default_qos || settings.budget || settings.qos.empty())
+      return invalid("coordinators: of which accounts?", verb_ + " coordinator NAMES accounts=NAMES");
+    if (verb_ == "add") GW_TRY_STATUS(check_users(parsed.names));
+    for (const std::string& qos : settings.qos) {
+      wire::NamesPatch& operators = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_operators();
+      for (const std::string& name : parsed.names) verb_ == "add" ? operators.add_add(name) : operators.add_drop(name);
+    }
+    return {};
+  }
+
   Status add(std::span<const std::string> words, AcctEntity entity) {
     GW_TRY(parsed, add_words(words, entity));
+    tell(entity, parsed.names);
+    if (entity == AcctEntity::kCoordinator) return change_coordinators(parsed);
     return entity == AcctEntity::kUser ? add_users(parsed) : change_qos(QuotaChange::kAdd, parsed);
   }
 
   Status modify(std::span<const std::string> words, AcctEntity entity) {
+    if (entity == AcctEntity::kCoordinator)
+      return invalid("coordinators are added and deleted", "add coordinator NAMES accounts=NAMES");
     GW_TRY(parsed, modify_words(words, entity));
+    tell(entity, parsed.names);
     return entity == AcctEntity::kUser ? modify_users(parsed) : change_qos(QuotaChange::kModify, parsed);
   }
 
   Status remove(std::span<const std::string> words, AcctEntity entity) {
     GW_TRY(parsed, delete_words(words, entity));
+    tell(entity, parsed.names);
+    if (entity == AcctEntity::kCoordinator) return change_coordinators(parsed);
     if (entity == AcctEntity::kUser) return delete_users(parsed);
     std::string target;
     for (const std::string& word : parsed.settings) {
@@ -348,7 +393,8 @@ base::Error unknown_entity(Text word) {
   const std::string lower = base::to_lower(word), shown = base::printable(word, 60);
   if (is_beginning_of_one(lower, kEntitiesNotHere))
     return {base::ErrorCode::kInvalid, shown + " is not supported in this version", "there are qos, account and user"};
-  const std::vector<std::string> known = {"qos", "account", "user", "associations", "tree", "budgets"};
+  const std::vector<std::string> known = {"qos",     "account", "user",    "associations",  "tree",
+                                          "budgets", "tres",    "cluster", "configuration", "coordinator"};
   std::string hint = base::did_you_mean(lower, known);
   return {base::ErrorCode::kInvalid, "no such thing: " + shown,
           hint.empty() ? "one of " + base::join(known, ", ") : std::move(hint)};

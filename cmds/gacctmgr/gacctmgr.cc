@@ -32,7 +32,7 @@ std::vector<client::Option> table(AcctOptions& o, std::string& move_to, client::
   flag("parsable2", 'P', "fields separated by |", o.style.parsable2);
   flag("quiet", 'Q', "no messages but errors", o.quiet);
   t.push_back({"json", 0, Arg::kOptional, {}, "JSON with a schema_version", {}, client::kPlain, sets(o.json)});
-  flag("immediate", 'i', "change without asking (always so)", o.ignored);
+  flag("immediate", 'i', "change without asking (gacctmgr never asks)", o.immediate);
   flag("verbose", 'v', "say more", o.ignored);
   for (Text name : {"readonly", "local"})
     t.push_back({name, 0, Arg::kNone, {}, {}, {}, client::kHidden, sets(o.ignored)});
@@ -78,7 +78,9 @@ client::CommandDoc doc() {
       "takes it for; sacct shows it.\n\n"
       "dump [FILE] writes the whole tree as YAML, load FILE puts the file in the place of the whole tree (- is "
       "standard input).\n\n"
-      "Nothing is asked before a change: --immediate is always so, and --dry-run shows what would happen. Verbs and "
+      "Called as sacctmgr it shows what is about to be changed and asks for 30 seconds, unless --immediate is given; "
+      "called as gacctmgr it does not ask. --dry-run shows what would happen. show cluster, show tres and show "
+      "configuration are sacctmgr's lists; add coordinator NAMES accounts=QOS makes operators. Verbs and "
       "what they are about may be shortened; create, update, remove and list are other names of add, modify, delete "
       "and "
       "show. Administrators may change everything, operators of a QOS what is below it.";
@@ -140,6 +142,11 @@ int show(const Program& program, const AcctOptions& o, Args words) {
   if (entity == AcctEntity::kNone) return failed(program, unknown_entity(words.front()));
   if (entity == AcctEntity::kJob)
     return failed(program, {base::ErrorCode::kInvalid, "the records of jobs are shown by sacct (gacct)", ""});
+  if (entity == AcctEntity::kCluster || entity == AcctEntity::kTres || entity == AcctEntity::kConfig)
+    return acct_show_cluster(program, o, entity, words.subspan(1));
+  if (entity == AcctEntity::kCoordinator)
+    return failed(program, {base::ErrorCode::kInvalid, "coordinators are shown with their users and accounts",
+                            "show user withcoord"});
   return acct_show(program, o, entity, words.subspan(1));
 }
 

@@ -99,8 +99,8 @@ def test_files_of_quotas_hold_budgets(cluster):
 
 def test_slurms_word_and_wrong_ones(cluster):
     acct(cluster, "add", "qos", "ml")
-    done = cluster.run("sacctmgr", "-i", "modify", "qos", "ml", "set", "GrpTRESMins=gres/gpu=300000")
-    assert "budget none -> 5000gpuh/total" in done.stdout
+    done = cluster.run("sacctmgr", "-iv", "modify", "qos", "ml", "set", "GrpTRESMins=gres/gpu=300000")
+    assert "budget none -> 5000gpuh/total" in done.stderr
     assert cluster.run("sacctmgr", "-nP", "show", "qos", "ml", "format=GrpTRESMins").stdout == "gres/gpu=300000\n"
     cluster.run("sacctmgr", "-i", "modify", "qos", "ml", "set", "GrpTRESMins=gres/gpu=-1")
     assert budgets(cluster) == {}

@@ -60,7 +60,7 @@ TEST(AcctWords, VerbsAndThingsMayBeShortened) {
   EXPECT_EQ(acct_entity("Users"), AcctEntity::kUser);
   EXPECT_EQ(acct_entity("assoc"), AcctEntity::kAssociation);
   EXPECT_EQ(acct_entity("a"), AcctEntity::kNone) << "account or association";
-  EXPECT_EQ(acct_entity("cluster"), AcctEntity::kNone);
+  EXPECT_EQ(acct_entity("cluster"), AcctEntity::kCluster);
 }
 
 TEST(AcctWords, AddQosWithEverything) {
@@ -245,7 +245,7 @@ TEST(AcctWords, BadWordsSayWhatIsWrong) {
       {{{"ad"}}, "add: of what?"},
       {{{"d", "qos", "x"}}, "invalid keyword: d"},
       {{{"archive", "dump"}}, "not supported"},
-      {{{"add", "cluster", "x"}}, "not supported"},
+      {{{"add", "cluster", "x"}}, "cannot be changed"},
       {{{"add", "qos"}}, "no name given"},
       {{{"add", "qos", "a,,b"}}, "an empty name"},
       {{{"add", "tree", "x"}}, "cannot be changed"},

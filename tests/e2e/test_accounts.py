@@ -1,0 +1,82 @@
+"""sacctmgr as Slurm's administrators use it: what it says and asks, and its lists, upon the tree of quotas."""
+
+import pytest
+from cluster import Cluster
+from conftest import QUICK
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    one = Cluster(nodes=1, config=QUICK + "licenses: [matlab:5]\n")
+    try:
+        one.up()
+        yield one
+    finally:
+        one.down()
+
+
+QUESTION = "Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): "
+
+
+def names_of(cluster, what="account"):
+    return cluster.run("sacctmgr", "-nP", "list", what, "format=Name").stdout.split()
+
+
+def test_a_change_is_shown_and_asked_for(cluster):
+    done = cluster.run("sacctmgr", "add", "account", "physics", "parent=root", input="n\n", check=False)
+    assert done.stdout == " Adding Account(s)\n  physics\n" + QUESTION + " Changes Discarded\n" and done.returncode == 0
+    assert "physics" not in names_of(cluster)
+    silent = cluster.run("sacctmgr", "add", "account", "physics")
+    assert silent.stdout.endswith(" Changes Discarded\n"), "nobody answers"
+    assert cluster.run("sacctmgr", "add", "account", "physics", input="y\n").stdout.endswith(QUESTION)
+    assert "physics" in names_of(cluster)
+    again = cluster.run("sacctmgr", "-i", "add", "account", "physics", check=False)
+    assert (again.returncode, again.stdout) == (1, " Nothing new added.\n") and "exists already" in again.stderr
+
+
+@pytest.mark.parametrize("words, says", [
+    (["add", "account", "dept", "GrpTRES=cpu=8"], " Adding Account(s)\n  dept\n"),
+    (["add", "qos", "night,day"], " Adding QOS(s)\n  night\n  day\n"),
+    (["add", "user", "root", "account=dept"], " Adding User(s)\n  root\n"),
+    (["add", "coordinator", "root", "accounts=dept"], " Adding Coordinator User(s)\n  root\n"),
+    (["modify", "account", "dept", "set", "Fairshare=3"], " Modified account associations...\n  dept\n"),
+    (["modify", "qos", "where", "name=night", "set", "GrpJobs=3"], " Modified qos...\n  night\n"),
+    (["modify", "user", "root", "set", "DefaultAccount=dept"], " Modified user associations...\n  root\n"),
+    (["delete", "coordinator", "root", "accounts=dept"], " Removing Coordinators...\n  root\n"),
+    (["delete", "user", "root", "account=dept"], " Deleting users...\n  root\n"),
+    (["delete", "qos", "day"], " Deleting QOS(s)...\n  day\n"),
+    (["delete", "account", "dept"], " Deleting accounts...\n  dept\n"),
+])
+def test_what_it_says_of_a_change(cluster, words, says):
+    assert cluster.run("sacctmgr", "-i", *words).stdout == says
+
+
+def test_half_of_a_change_is_none(cluster):
+    cluster.run("sacctmgr", "-i", "add", "qos", "same", "GrpJobs=3")
+    wrong = cluster.run("sacctmgr", "-i", "modify", "qos", "same", "set", "GrpJobs=4", "--", "qos", "nosuch", "set",
+                        "GrpJobs=5", check=False)
+    assert wrong.returncode == 1 and "nosuch" in wrong.stderr
+    assert cluster.run("sacctmgr", "-nP", "list", "qos", "same", "format=GrpJobs").stdout == "3\n", "all of it or nothing"
+    cluster.run("sacctmgr", "-i", "delete", "qos", "same")
+
+
+def test_its_own_name_does_not_ask(cluster):
+    assert "Would you like" not in cluster.run("gacctmgr", "add", "qos", "own").stdout
+    cluster.run("gacctmgr", "delete", "qos", "own")
+
+
+def test_clusters_resources_and_configuration(cluster):
+    name = cluster.run("scontrol", "show", "config").stdout.split("ClusterName             = ")[1].split()[0]
+    header = cluster.run("sacctmgr", "list", "cluster").stdout.splitlines()[0]
+    assert header.split() == "Cluster ControlHost ControlPort RPC Share GrpJobs GrpTRES GrpSubmit MaxJobs MaxTRES MaxSubmit " \
+                             "MaxWall QOS Def QOS".split()
+    row = cluster.run("sacctmgr", "-nP", "show", "clusters", "format=Cluster,ControlHost,RPC,DefQOS").stdout
+    assert row == f"{name}|127.0.0.1|10240|normal\n"
+    assert cluster.run("sacctmgr", "-nP", "list", "cluster", "elsewhere", "format=Cluster").stdout == ""
+    tres = [line.split("|") for line in cluster.run("sacctmgr", "-nP", "list", "tres").stdout.splitlines()]
+    assert tres == [["cpu", "", "1"], ["mem", "", "2"], ["node", "", "4"], ["billing", "", "5"], ["gres", "gpu", "1001"],
+                    ["license", "matlab", "1002"]]
+    config = cluster.run("sacctmgr", "show", "configuration").stdout
+    assert "AccountingStorageType  = accounting_storage/slurmdbd" in config and "SLURM_VERSION          = 23.11.4" in config
+    wrong = cluster.run("sacctmgr", "list", "cluster", "format=Clutser", check=False)
+    assert wrong.returncode == 1 and "did you mean" in wrong.stderr
