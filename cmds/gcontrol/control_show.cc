@@ -11,6 +11,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/json/slurm_jobs.h"
 #include "client/show/license_text.h"
 #include "client/show/partition_text.h"
 #include "client/show/show_json.h"
@@ -46,6 +47,14 @@ client::JobLabels labels_of(const Program& program, const google::protobuf::Repe
   return reply ? client::JobLabels(std::move(*reply->mutable_show_shares())) : client::JobLabels();
 }
 
+int show_slurm_json(const Program& program, const google::protobuf::RepeatedPtrField<wire::Job>& jobs, int64_t now_us) {
+  const auto config = client::load_config();
+  if (!config) return failed(program, config.error());
+  std::vector<client::JobRow> rows;
+  for (const wire::Job& job : jobs) rows.push_back({&job, {now_us}, nullptr, {}});
+  return printed(client::slurm::jobs(rows, {now_us}, {config->cluster, {"show", "job"}}));
+}
+
 int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
@@ -58,6 +67,7 @@ int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {
   google::protobuf::RepeatedPtrField<wire::Job> one;
   *one.Add() = shown.job();
   const client::JobLabels labels = labels_of(program, one);
+  if (o.json && program.is_slurm) return show_slurm_json(program, one, shown.now_us());
   if (o.json) return printed(client::job_json(shown, labels));
   const wire::JobSpec& spec = shown.job().spec();
   const bool is_several = spec.het_job() == id || spec.array().job() == id;
@@ -80,6 +90,7 @@ int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids
   if (!reply) return failed(program, reply.error());
   const wire::ListJobsReply& list = reply->list_jobs();
   const client::JobLabels labels = labels_of(program, list.jobs());
+  if (o.json && program.is_slurm) return show_slurm_json(program, list.jobs(), list.now_us());
   if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us(), labels));
   std::string out = last_update(o, list.now_us(), list.jobs_size());
   for (const wire::Job& job : list.jobs())

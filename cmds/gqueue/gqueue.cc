@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "client/json/slurm_jobs.h"
 #include "client/options/in_effect.h"
 #include "client/show/array_view.h"
 #include "client/show/job_fields.h"
@@ -256,8 +257,8 @@ std::optional<int> refuse_unknown(const Program& program, client::Connection& co
 }
 
 /// The labels take a walk over all running jobs, which most listings need not.
-bool shows_labels(const QueueOptions& o, const View& view) {
-  if (o.listing.json) return true;
+bool shows_labels(const QueueOptions& o, const View& view, bool is_slurm) {
+  if (o.listing.json) return !is_slurm;
   const auto is_label = [](size_t field) {
     const Text name = client::job_fields()[field].id.name;
     return name == "Quota" || name == "PreemptibleBy" || name == "TakenBy";
@@ -265,6 +266,15 @@ bool shows_labels(const QueueOptions& o, const View& view) {
   return std::any_of(view.format.columns.begin(), view.format.columns.end(),
                      [&](const client::Column& c) { return is_label(c.field); }) ||
          std::any_of(view.sort.begin(), view.sort.end(), [&](const client::SortKey& k) { return is_label(k.field); });
+}
+
+/// A record for each job as the controller has it: the waiting tasks of an array are one.
+int show_slurm_json(const Program& program, const wire::ListJobsReply& list) {
+  const auto config = client::load_config();
+  if (!config) return failed(program, config.error());
+  std::vector<JobRow> rows;
+  for (const wire::Job& job : list.jobs()) rows.push_back({&job, {list.now_us()}, nullptr, {}});
+  return printed(client::slurm::jobs(rows, {list.now_us()}, {config->cluster, {"show", "jobs"}}));
 }
 
 int show_jobs(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,
@@ -280,11 +290,12 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
   keep_licensed(o.licenses, list);
   client::JobLabels labels;
   if (wire::ApiRequest more;
-      shows_labels(o, view) && client::ask_for_labels(list.jobs(), *more.mutable_show_shares())) {
+      shows_labels(o, view, program.is_slurm) && client::ask_for_labels(list.jobs(), *more.mutable_show_shares())) {
     auto told = connection.call(std::move(more));
     if (!told) return failed(program, told.error());
     labels = client::JobLabels(std::move(*told->mutable_show_shares()));
   }
+  if (o.listing.json && program.is_slurm) return show_slurm_json(program, list);
   return printed(o.listing.json ? client::jobs_json(list.jobs(), list.now_us(), labels)
                                 : render(o, view, client::job_fields(), job_rows(o, list, labels), {list.now_us()}));
 }

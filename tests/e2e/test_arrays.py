@@ -49,7 +49,7 @@ def test_all_tasks_are_listed_however_many_ranges_they_are(cluster):
     array = cluster.submit("true", "-H", "-a", ",".join(map(str, tasks)))
     listed = cluster.run("squeue", "-h", "-r", "-t", "all", "-o", "%i").stdout.split()
     assert [one for one in listed if one.startswith(f"{array}_")] == [f"{array}_{task}" for task in tasks]
-    told = [job for job in json.loads(cluster.run("squeue", "--json").stdout)["jobs"] if job["array_job_id"] == array]
+    told = [job for job in json.loads(cluster.run("gqueue", "--json").stdout)["jobs"] if job["array_job_id"] == array]
     assert told[0]["array_tasks"].split(",") == [str(task) for task in tasks]
     cluster.run("scancel", array)
 

@@ -52,7 +52,7 @@ def test_no_more_are_given_than_there_are(cluster):
     assert "TresPerNode=gres/fpga:1,gres/lscratch:500G" in show(cluster, "job", first)
     assert cluster.run("squeue", "-h", "-j", second, "-O", "tres-per-node:100").stdout.strip() == "gres/gpu:1,gres/lscratch:400G"
     assert f"gres/lscratch={500 << 30}" in cluster.run("sacct", "-XnP", "-j", first, "-o", "AllocTRES").stdout
-    assert json.loads(cluster.run("squeue", "--json").stdout)["jobs"][0]["request"]["generic_resources_per_node"]
+    assert json.loads(cluster.run("gqueue", "--json").stdout)["jobs"][0]["request"]["generic_resources_per_node"]
     cluster.run("scancel", first)
     for job in (second, fourth):
         cluster.wait_state(job, "RUNNING")

@@ -56,7 +56,7 @@ PROGRAM_LAYERS = {
 FOLDER_ORDER = {
     'ctld/core': ('tables', 'rows', 'shared', 'jobs', 'steps', 'nodes', 'cluster', 'admission', 'api'),
     'lib/attach': ('local', 'control', 'step'),
-    'lib/client': ('conn', 'options', 'show', 'records'),
+    'lib/client': ('conn', 'options', 'show', 'records', 'json'),
     'lib/sched': ('units', 'ledger', 'place', 'queue', 'quota', 'view', 'cycle'),
     'noded/step': ('proc', 'state', 'contain', 'start', 'tasks', 'bcast', 'shepherd'),
 }

@@ -1,0 +1,34 @@
+// What the JSON of Slurm's commands is made of, in the shape of 23.11 (data_parser/v0.0.40): numbers that may be unset
+// or infinite, ends of processes, and what stands around every answer. Programs read these names and types.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/time.h"
+#include "client/json/asked.h"
+
+namespace gw::client::slurm {
+
+using Json = nlohmann::ordered_json;
+
+/// {"set": true, "infinite": false, "number": N}
+Json number(int64_t value);
+Json unset();
+Json infinite();
+/// Unset where it is zero.
+Json number_or_unset(int64_t value);
+/// Seconds since the epoch; 0 where there is none, as Slurm has it.
+Json moment(base::Time time);
+/// Minutes, rounded up; infinite without a limit.
+Json minutes(base::Duration length);
+/// {"status": ["SIGNALED"], "return_code": ..., "signal": {"id": ..., "name": "SIGTERM"}}
+Json process_end(int code, int signo);
+/// The words between commas.
+Json words(const std::string& text);
+
+/// The whole answer: `body` with "meta", "errors" and "warnings", two spaces deep, and a newline.
+std::string answer(Json body, const Asked& asked);
+
+}  // namespace gw::client::slurm
