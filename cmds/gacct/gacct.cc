@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "client/json/slurm_records.h"
 #include "client/records/record_json.h"
 #include "client/show/array_view.h"
 #include "cmds/gacct/acct_options.h"
@@ -147,6 +148,8 @@ int show(const Program& program, const RecordOptions& o) {
   const client::Records records(std::move(*reply->mutable_list_records()));
   style.cluster = records.cluster();
   const auto rows = chosen(o, records.rows(o.jobs_alone, o.all_runs));
+  if (o.json && program.is_slurm)
+    return printed(client::slurm::records(rows, {records.cluster(), {"show", "accounting"}}));
   return printed(o.json ? client::records_json(rows, records) : client::record_text(rows, *fields, o.table, style));
 }
 

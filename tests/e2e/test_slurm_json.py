@@ -84,8 +84,43 @@ def test_jobs_that_wait_and_arrays(shared_cluster):
     cluster.run("scancel", held, array)
 
 
-@pytest.mark.parametrize("words", [["squeue", "--json"], ["scontrol", "show", "jobs", "--json"]])
+RECORD = """account comment allocation_nodes array association block cluster container derived_exit_code time exit_code extra
+failed_node flags group het job_id name mcs nodes partition hold priority qos required constraints licenses reservation
+kill_request_user script restart_cnt state steps submit_line tres used_gres user wckey working_directory"""
+STEP = "time exit_code nodes tasks pid CPU kill_request_user state statistics step task tres"
+
+
+def test_records_of_accounting(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit("srun -n2 true; exit 3", "-n2", "-t", "5", "--comment=why", "--mem=200")
+    cluster.wait_ended(job)
+    cluster.run("scontrol", "update", f"JobId={job}", "Comment=later", check=False)
+    answer = asked(cluster, "sacct", "--json", "-j", job)
+    assert answer["meta"]["command"] == ["show", "accounting"]
+    (one,) = answer["jobs"]
+    assert sorted(one) == sorted(RECORD.split())
+    assert one["job_id"] == job and one["state"]["current"] == ["FAILED"] and one["comment"]["job"] == "why"
+    assert one["exit_code"]["return_code"] == number(3) and one["time"]["limit"] == number(5)
+    assert one["required"] == {"CPUs": 2, "memory_per_cpu": UNSET, "memory_per_node": number(200)}
+    assert {t["type"]: t["count"] for t in one["tres"]["allocated"]} == {"cpu": 2, "mem": 200, "node": 1, "billing": 2}
+    steps = {step["step"]["name"]: step for step in one["steps"]}
+    assert list(steps) == ["batch", "extern", "true"]
+    assert all(sorted(step) == sorted(STEP.split()) for step in steps.values())
+    assert steps["true"]["step"]["id"] == f"{job}.0" and steps["true"]["tasks"]["count"] == 2
+    assert steps["batch"]["exit_code"]["status"] == ["ERROR"] and steps["true"]["state"] == ["COMPLETED"]
+    most = steps["true"]["tres"]["requested"]["max"]
+    assert [(t["type"], t["name"]) for t in most] == [("cpu", ""), ("mem", ""), ("fs", "disk"), ("vmem", ""), ("pages", "")]
+    waiting = cluster.submit("true", "-H", "-a", "1-3")
+    (array,) = asked(cluster, "sacct", "--json", "-j", waiting)["jobs"]
+    assert array["array"] == {"job_id": waiting, "limits": {"max": {"running": {"tasks": 0}}}, "task_id": UNSET, "task": "1-3"}
+    cluster.run("scancel", waiting)
+    by = asked(cluster, "sacct", "--json", "-j", waiting)["jobs"]
+    assert {(record["kill_request_user"], record["state"]["current"][0]) for record in by} == {("0", "CANCELLED")}
+
+
+@pytest.mark.parametrize("words", [["squeue", "--json"], ["scontrol", "show", "jobs", "--json"],
+                                   ["sacct", "--json"]])
 def test_the_own_names_have_a_schema_of_their_own(shared_cluster, words):
-    own = {"squeue": "gqueue", "scontrol": "gcontrol"}[words[0]]
+    own = {"squeue": "gqueue", "scontrol": "gcontrol", "sacct": "gacct"}[words[0]]
     assert "schema_version" not in asked(shared_cluster, *words)
     assert "schema_version" in asked(shared_cluster, own, *words[1:])
