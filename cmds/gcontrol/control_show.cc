@@ -12,6 +12,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/json/slurm_jobs.h"
+#include "client/json/slurm_nodes.h"
 #include "client/show/license_text.h"
 #include "client/show/partition_text.h"
 #include "client/show/show_json.h"
@@ -122,6 +123,11 @@ int show_node(const Program& program, const ControlOptions& o, Args words) {
   }
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
+  if (o.json && program.is_slurm) {
+    const auto config = client::load_config();
+    if (!config) return failed(program, config.error());
+    return printed(client::slurm::nodes(reply->list_nodes(), {config->cluster, {"show", "node"}}));
+  }
   if (o.json) return printed(client::nodes_json(reply->list_nodes()));
   const wire::ListNodesReply& shown = reply->list_nodes();
   std::string out = last_update(o, shown.now_us(), shown.nodes_size());
@@ -141,6 +147,11 @@ int show_partition(const Program& program, const ControlOptions& o, Args words) 
     const auto text =
         o.json ? client::effective_json(reply->list_partitions()) : client::effective_text(reply->list_partitions());
     return text ? printed(*text) : failed(program, text.error());
+  }
+  if (o.json && program.is_slurm) {
+    const auto config = client::load_config();
+    if (!config) return failed(program, config.error());
+    return printed(client::slurm::partitions(reply->list_partitions(), {config->cluster, {"show", "partition"}}));
   }
   if (o.json) return printed(client::partitions_json(reply->list_partitions()));
   const wire::ListPartitionsReply& shown = reply->list_partitions();

@@ -4,6 +4,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/json/slurm_nodes.h"
 #include "client/options/in_effect.h"
 #include "client/show/fragmentation_text.h"
 #include "client/show/info_fields.h"
@@ -198,11 +199,27 @@ int show_fragmentation(const Program& program, client::Connection& connection, c
                                 : client::fragmentation_table(list, !o.listing.no_header));
 }
 
+/// The groups that a plain listing has, each of nodes in one state.
+int show_slurm_json(const Program& program, const InfoOptions& o, const Cluster& c) {
+  const auto config = client::load_config();
+  if (!config) return failed(program, config.error());
+  const auto format = client::parse_short_format("%P %T %m %G", client::field_names(client::info_fields()));
+  if (!format) return failed(program, format.error());
+  std::vector<const wire::Node*> nodes;
+  for (const wire::Node& n : c.nodes.nodes())
+    if (is_wanted(o, n) && in_partitions(n, o)) nodes.push_back(&n);
+  auto rows = client::group_nodes(*format, c.partitions.partitions(), nodes, o.by_node, true);
+  if (!o.states.empty() || !o.nodes.empty() || o.dead || o.responding)
+    std::erase_if(rows, [](const client::InfoRow& r) { return r.nodes.empty(); });
+  return printed(client::slurm::summary(rows, {config->cluster, {"sinfo"}}));
+}
+
 int show(const Program& program, client::Connection& connection, const InfoOptions& o, const client::Format& format) {
   if (o.fragmentation) return show_fragmentation(program, connection, o);
   if (o.reservations) return show_reserved(program, connection, o);
   auto cluster = fetch(connection, o);
   if (!cluster) return failed(program, cluster.error());
+  if (o.listing.json && program.is_slurm) return show_slurm_json(program, o, *cluster);
   if (o.listing.json) {
     wire::ListNodesReply wanted;
     wanted.set_now_us(cluster->nodes.now_us());

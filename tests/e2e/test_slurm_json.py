@@ -1,6 +1,8 @@
 """`squeue --json` and the like in the shape of 23.11, which programs parse."""
 
 import json
+import pathlib
+import re
 import time
 
 import pytest
@@ -118,9 +120,75 @@ def test_records_of_accounting(shared_cluster):
     assert {(record["kill_request_user"], record["state"]["current"][0]) for record in by} == {("0", "CANCELLED")}
 
 
+NODE = """architecture burstbuffer_network_address boards boot_time cluster_name cores specialized_cores cpu_binding cpu_load free_mem
+cpus effective_cpus specialized_cpus energy external_sensors extra power features active_features gres gres_drained gres_used last_busy
+mcs_label specialized_memory name next_state_after_reboot address hostname state operating_system owner partitions port real_memory
+comment reason reason_changed_at reason_set_by_user resume_after reservation alloc_memory alloc_cpus alloc_idle_cpus tres_used
+tres_weighted slurmd_start_time sockets threads temporary_disk weight tres version"""
+PARTITION = """nodes accounts groups qos alternate tres cluster select_type cpus defaults grace_time maximums minimums name node_sets
+priority timeouts partition suspend_time"""
+SUMMARY = """port node nodes cpus sockets cores threads disk memory weight features gres cluster comment extra reason reservation
+partition"""
+
+
+def test_nodes_and_partitions(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit("sleep 600", "-w", "n0", "-n3", "-c1", "--mem=1000", "--gpus=2")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=new disk")
+    nodes = asked(cluster, "scontrol", "show", "nodes", "--json")["nodes"]
+    assert all(sorted(node) == sorted(NODE.split()) for node in nodes)
+    first, second = nodes
+    assert first["state"] == ["MIXED"] and second["state"] == ["IDLE", "DRAIN"] and second["reason"] == "new disk"
+    assert first["alloc_memory"] == 1000 and first["alloc_cpus"] == 4 and first["cpus"] == 224
+    assert first["gres"] == "gpu:h100:8" and first["gres_used"].startswith("gpu:2(IDX:")
+    assert first["tres_used"] == "cpu=4,mem=1000M,billing=4,gres/gpu=2"
+    assert first["tres"] == f"cpu=224,mem={first['real_memory'] // 1024 ** 2}T,billing=224,gres/gpu=8"
+    assert "CfgTRES=cpu=224,mem=2T,billing=224,gres/gpu=8" in cluster.run("scontrol", "show", "node", "n0").stdout
+    (partition,) = asked(cluster, "scontrol", "show", "partition", "--json")["partitions"]
+    assert sorted(partition) == sorted(PARTITION.split())
+    assert partition["name"] == "main" and partition["nodes"]["configured"] == "n[0-1]" and partition["partition"]["state"] == ["UP"]
+    assert partition["maximums"]["time"] == INFINITE and partition["cpus"]["total"] == 448
+    groups = asked(cluster, "sinfo", "--json")["sinfo"]
+    assert all(sorted(group) == sorted(SUMMARY.split()) for group in groups)
+    assert {tuple(g["node"]["state"]): g["nodes"]["nodes"] for g in groups} == {("MIXED",): ["n0"], ("IDLE", "DRAIN"): ["n1"]}
+    mixed = next(g for g in groups if g["node"]["state"] == ["MIXED"])
+    assert {k: mixed["nodes"][k] for k in ("allocated", "idle", "other", "total")} == {"allocated": 1, "idle": 0, "other": 0, "total": 1}
+    assert mixed["cpus"]["allocated"] == 4 and mixed["cpus"]["total"] == 224 and mixed["partition"]["name"] == "main"
+    assert [g["nodes"]["nodes"] for g in asked(cluster, "sinfo", "--json", "-n", "n1")["sinfo"]] == [["n1"]]
+    cluster.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+    cluster.run("scancel", job)
+    cluster.wait_idle()
+
+
 @pytest.mark.parametrize("words", [["squeue", "--json"], ["scontrol", "show", "jobs", "--json"],
-                                   ["sacct", "--json"]])
+                                   ["sacct", "--json"], ["sinfo", "--json"], ["scontrol", "show", "node", "--json"]])
 def test_the_own_names_have_a_schema_of_their_own(shared_cluster, words):
-    own = {"squeue": "gqueue", "scontrol": "gcontrol", "sacct": "gacct"}[words[0]]
+    own = {"squeue": "gqueue", "scontrol": "gcontrol", "sacct": "gacct", "sinfo": "ginfo"}[words[0]]
     assert "schema_version" not in asked(shared_cluster, *words)
     assert "schema_version" in asked(shared_cluster, own, *words[1:])
+
+
+def documented(heading):
+    """The keys of the tables below a heading of docs/json.md."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    keys = set()
+    for line in page.split(heading, 1)[1].split("\n\n", 1)[1].splitlines():
+        if line and not line.startswith("|"):
+            continue
+        if not line and keys:
+            break
+        keys |= set(re.findall(r"`(\w+)`", line.split("|")[1])) if line else set()
+    return keys
+
+
+def test_the_page_has_every_key_of_the_own_schema(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit("true", "-H", "-a", "1-2")
+    (one,) = asked(cluster, "gqueue", "--json")["jobs"]
+    assert set(one) - documented("## Jobs") == set()
+    assert documented("## Jobs") - set(one) <= {"suspended_because"}
+    cluster.run("gcancel", job)
+    info = asked(cluster, "ginfo", "--json")
+    assert set(info["nodes"][0]) == documented("one of them.")
+    assert set(info["partitions"][0]) | {"fragmentation"} == documented("numbers of the jobs on it |")

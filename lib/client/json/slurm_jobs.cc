@@ -15,12 +15,6 @@ namespace {
 
 using model::JobState;
 
-template <typename Names>
-std::string joined(const Names& names) {
-  const std::vector<std::string> list(names.begin(), names.end());
-  return base::join(list, ",");
-}
-
 /// A list, since in Slurm a state may come with flags.
 Json states(JobState state) { return Json::array({std::string(model::long_name(state))}); }
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "client/json/asked.h"
 
@@ -27,6 +29,20 @@ Json minutes(base::Duration length);
 Json process_end(int code, int signo);
 /// The words between commas.
 Json words(const std::string& text);
+
+/// Names with commas between them.
+template <typename Names>
+std::string joined(const Names& names) {
+  const std::vector<std::string> list(names.begin(), names.end());
+  return base::join(list, ",");
+}
+/// A list of names.
+template <typename Names>
+Json strings(const Names& names) {
+  Json list = Json::array();
+  for (const std::string& name : names) list.push_back(name);
+  return list;
+}
 
 /// The whole answer: `body` with "meta", "errors" and "warnings", two spaces deep, and a newline.
 std::string answer(Json body, const Asked& asked);

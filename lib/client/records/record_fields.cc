@@ -73,7 +73,7 @@ std::string tres(const Row& r, const RecordSize& size, bool with_billing) {
   if (size.gpus != 0 && !asked.has_gpu_milli() && !asked.gpu_type().empty())
     out += fmt::format(",gres/gpu:{}={}", asked.gpu_type(), size.gpus);
   out += gres_tres(asked, size.nodes);
-  if (size.mem_mb != 0) out += ",mem=" + base::format_memory_mb(size.mem_mb);
+  if (size.mem_mb != 0) out += ",mem=" + tres_memory(size.mem_mb);
   return out + fmt::format(",node={}", size.nodes);
 }
 

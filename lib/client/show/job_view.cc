@@ -53,7 +53,7 @@ model::PatternValues pattern_values(const wire::Job& job) {
 std::string tres(uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus, const wire::Request& r) {
   const std::string& type = r.gpu_type();
   std::string out = "cpu=" + std::to_string(cpus);
-  if (mem_mb != 0) out += ",mem=" + base::format_memory_mb(mem_mb);
+  if (mem_mb != 0) out += ",mem=" + tres_memory(mem_mb);
   out += ",node=" + std::to_string(nodes) + ",billing=" + std::to_string(cpus);
   if (gpus != 0 && r.has_gpu_milli()) {
     out += ",gres/shard=" + std::to_string(r.gpu_milli());
@@ -348,6 +348,13 @@ std::string_view on_preempt_of(const wire::Job& job) {
 }
 
 double lost_gpu_seconds(const wire::Job& job) { return static_cast<double>(job.status().lost_gpu_ms()) / 1e3; }
+
+std::string tres_memory(uint64_t mb) {
+  constexpr std::string_view kUnits = "MGTPE";
+  size_t unit = 0;
+  for (; mb >= 1024 && mb % 1024 == 0 && unit + 1 < kUnits.size(); ++unit) mb /= 1024;
+  return std::to_string(mb) + kUnits[unit];
+}
 
 std::string stdout_path(const wire::Job& job) {
   const wire::Launch& l = job.spec().launch();

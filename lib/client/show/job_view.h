@@ -78,6 +78,8 @@ std::string layout_of(const wire::Job& job);
 std::string tres_per_node(const wire::Job& job);
 /// ",gres/nvme=2": generic resources on so many nodes.
 std::string gres_tres(const wire::Request& request, uint64_t nodes);
+/// Memory in a list of trackable resources, exact: "8G", "4000M".
+std::string tres_memory(uint64_t mb);
 /// "cpu=4,mem=8G,node=1,billing=4,gres/gpu=8"
 std::string tres_requested(const wire::Job& job);
 std::string tres_allocated(const wire::Job& job);

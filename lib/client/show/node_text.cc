@@ -46,7 +46,8 @@ void add_gpus(Record& r, const wire::Node& n) {
 std::string tres(uint32_t cpus, uint64_t mem_mb, uint32_t gpus) {
   std::string out;
   if (cpus != 0) out = "cpu=" + std::to_string(cpus);
-  if (mem_mb != 0) out += (out.empty() ? "mem=" : ",mem=") + base::format_memory_mb(mem_mb);
+  if (mem_mb != 0) out += (out.empty() ? "mem=" : ",mem=") + tres_memory(mem_mb);
+  if (cpus != 0) out += ",billing=" + std::to_string(cpus);
   if (gpus != 0) out += (out.empty() ? "gres/gpu=" : ",gres/gpu=") + std::to_string(gpus);
   return out;
 }

@@ -128,7 +128,7 @@ std::string tres_of(const StepRow& row) {
       gpus += gpu_count(*share);
   }
   std::string out = fmt::format("cpu={}", cpu_count(row));
-  if (mem_mb != 0) out += ",mem=" + base::format_memory_mb(mem_mb);
+  if (mem_mb != 0) out += ",mem=" + tres_memory(mem_mb);
   out += fmt::format(",node={}", shares.size());
   if (gpus != 0) out += fmt::format(",gres/gpu={}", gpus);
   return milli == 0 ? out : out + fmt::format(",gres/shard={}", milli);

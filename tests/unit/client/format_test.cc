@@ -157,5 +157,14 @@ TEST(Sort, OrdersByNumberWhereItIsOne) {
   EXPECT_FALSE(parse_sort("ii", field_names(job_fields())).has_value());
 }
 
+TEST(TresStrings, MemoryIsExact) {
+  EXPECT_EQ(tres_memory(4000), "4000M");
+  EXPECT_EQ(tres_memory(8192), "8G");
+  EXPECT_EQ(tres_memory(1536), "1536M");
+  EXPECT_EQ(tres_memory(2 << 20), "2T");
+  EXPECT_EQ(tres_memory(uint64_t{3} << 30), "3P");
+  EXPECT_EQ(tres_memory(0), "0M");
+}
+
 }  // namespace
 }  // namespace gw::client
