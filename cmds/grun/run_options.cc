@@ -244,7 +244,8 @@ Status read_run_environment(const std::vector<Option>& table, const client::GetE
   std::vector<Option> allocation_rows;
   add_allocation_options(allocation_rows, unused.job, {});
   for (const Option& row : allocation_rows) of_allocation.insert(row.name);
-  for (const Text of_steps : {"gpu-bind", "hint", "threads-per-core"}) of_allocation.erase(of_steps);
+  of_allocation.erase("gpu-bind");
+  for (const Text of_job : {"ntasks-per-core", "ntasks-per-socket"}) of_allocation.insert(of_job);
   for (const Option& row : table)
     if (!row.env.empty() && !(is_inside && of_allocation.contains(row.name))) rows.push_back(row);
   const auto of_user = [&get](const char* name) { return is_of_enclosing_step(get, name) ? nullptr : get(name); };

@@ -25,11 +25,12 @@ inline model::JobSpec spec_without_a_time() {
 
 /// What Slurm's options say that no attribute of a job holds.
 struct SlurmForms {
-  std::string clusters;                                        ///< -M as written; empty: not given.
-  std::string propagate;                                       ///< --propagate as written; empty: all limits.
-  std::string export_file;                                     ///< Empty: not given.
-  uint32_t login_seconds = 0;                                  ///< --get-user-env: its limit; 0: not given.
-  bool is_spread = false;                                      ///< Over as many nodes as there are tasks for.
+  std::string clusters;        ///< -M as written; empty: not given.
+  std::string propagate;       ///< --propagate as written; empty: all limits.
+  std::string export_file;     ///< Empty: not given.
+  uint32_t login_seconds = 0;  ///< --get-user-env: its limit; 0: not given.
+  bool is_spread = false;      ///< Over as many nodes as there are tasks for.
+  bool is_for_memory = false;  ///< The tasks of a socket are one because --hint=memory_bound was the last hint.
   std::vector<std::pair<std::string, std::string>> for_steps;  ///< Variables that the job's steps read.
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 #include "bind/words.h"
@@ -121,7 +122,6 @@ client::Handler tasks_per_core(BatchOptions& o) {
     uint32_t count = 0;
     GW_TRY_STATUS(number(count, "--ntasks-per-core", 1, kMostCpus)(value));
     o.spec.request.whole_cores = count == 1;
-    tell_steps(o, "SLURM_NTASKS_PER_CORE", value);
     if (count > 1)
       o.left_out.add(kName, "tasks share a core where they have less than one each");
     else
@@ -134,7 +134,6 @@ client::Handler tasks_per_core(BatchOptions& o) {
 Status set_threads(BatchOptions& o, uint32_t count) {
   o.spec.request.whole_cores = count == 1;
   o.spec.request.core_threads = count == 1 ? 0 : count;
-  tell_steps(o, "SLURM_THREADS_PER_CORE", std::to_string(count));
   return {};
 }
 
@@ -200,10 +199,8 @@ Status set_mem_bind(BatchOptions& o, Text value) {
 }
 
 Status set_tasks_per_socket(BatchOptions& o, Text value) {
-  uint32_t& tasks = o.spec.request.tasks_per_socket;
-  GW_TRY_STATUS(number(tasks, "--ntasks-per-socket", 1, kMostSocketTasks)(value));
-  tell_steps(o, "SLURM_NTASKS_PER_SOCKET", std::to_string(tasks));
-  return {};
+  o.slurm.is_for_memory = false;
+  return number(o.spec.request.tasks_per_socket, "--ntasks-per-socket", 1, kMostSocketTasks)(value);
 }
 
 void add_sizes(std::vector<Option>& t, BatchOptions& o) {
@@ -316,17 +313,18 @@ void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) 
 Status set_hint(BatchOptions& o, Text value) {
   model::Request& r = o.spec.request;
   const bool is_for_memory = base::iequals(value, "memory_bound");
+  if (std::exchange(o.slurm.is_for_memory, false)) r.tasks_per_socket = 0;  // a later hint takes an earlier one back
   if (base::iequals(value, "multithread")) {
     r.whole_cores = false;
-    tell_steps(o, "SLURM_HINT", value);
     return {};
   }
   if (!is_for_memory && !base::iequals(value, "nomultithread") && !base::iequals(value, "compute_bound"))
     return invalid("--hint: \"" + base::printable(value, 40) + "\" is no hint",
                    "nomultithread, multithread, compute_bound and memory_bound are");
   r.whole_cores = true;
-  tell_steps(o, "SLURM_HINT", value);
-  if (is_for_memory) return set_tasks_per_socket(o, "1");
+  if (!is_for_memory) return {};
+  r.tasks_per_socket = 1;
+  o.slurm.is_for_memory = true;
   return {};
 }
 

@@ -154,11 +154,14 @@ class Binder {
   std::vector<IndexSet> deal_by_sockets(const std::vector<IndexSet>& gpus, uint32_t cpus) const {
     const Dealer& from = cpus == 0 ? dealer_ : claimed_;
     const model::SocketLayout layout{request_.tasks_per_socket(), model::cores_of_task(cpus, from.threads())};
-    std::map<uint32_t, std::vector<uint32_t>> cores_on;
+    std::map<uint32_t, std::vector<uint32_t>> claimed_on, cores_on;
+    for (const uint32_t c : claimed_.cores()) claimed_on[claimed_.core(c).socket()].push_back(c);
     for (const uint32_t c : from.cores()) cores_on[from.core(c).socket()].push_back(c);
     std::map<uint32_t, std::vector<size_t>> tasks_on;
     for (size_t t = 0; t < gpus.size(); ++t) {
-      const std::optional<uint32_t> socket = socket_for(gpus[t], cores_on, tasks_on, layout);
+      // Where its step claimed cores a task stays, whatever becomes free elsewhere.
+      std::optional<uint32_t> socket = socket_for(gpus[t], claimed_on, tasks_on, layout);
+      if (!socket) socket = socket_for(gpus[t], cores_on, tasks_on, layout);
       if (!socket) return {};
       tasks_on[*socket].push_back(t);
     }

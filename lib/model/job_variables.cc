@@ -18,6 +18,7 @@ constexpr auto kJobVariables = std::to_array<std::string_view>({
     "NTASKS",
     "NPROCS",
     "NTASKS_PER_NODE",
+    "NTASKS_PER_SOCKET",
     "TASKS_PER_NODE",
     "JOB_CPUS_PER_NODE",
     "CPUS_ON_NODE",

@@ -132,6 +132,7 @@ void put_request(Env& env, const wire::Prepare& p) {
   const wire::Request& r = p.spec().request();
   if (!p.spec().dependency().empty()) put(env, "JOB_DEPENDENCY", p.spec().dependency());
   if (r.tasks_per_node() > 0) put(env, "NTASKS_PER_NODE", r.tasks_per_node());
+  if (r.tasks_per_socket() > 0) put(env, "NTASKS_PER_SOCKET", r.tasks_per_socket());
   if (r.cpus_per_task() > 1) put(env, "CPUS_PER_TASK", r.cpus_per_task());
   put(env, "CPUS_ON_NODE", p.share().cpus());
   if (r.overcommit()) put(env, "OVERCOMMIT", uint64_t{1});

@@ -220,6 +220,25 @@ def test_steps_of_a_job_of_whole_cores_have_whole_cores(shared_cluster):
         assert [count for _, count in socket_of(out.read_text().splitlines()[0])] == [6, 6], option
 
 
+def test_a_job_out_of_a_job_of_whole_cores_is_one_of_its_own(shared_cluster):
+    cluster = shared_cluster
+    inner, out = cluster.work / "inner.out", cluster.work / "outer.out"
+    script = f"sbatch --wait -Q -n4 -N1 -o {inner} --wrap 'srun sh -c \"echo \\$SLURM_CPU_BIND_LIST\"'"
+    cluster.run("sbatch", "--wait", "-Q", "--hint=memory_bound", "-n2", "-o", out, "--wrap", script)
+    lines = inner.read_text().splitlines()
+    assert len(lines) == 4 and "error" not in inner.read_text(), inner.read_text() + out.read_text()
+
+
+def test_components_have_their_own_layout(shared_cluster):
+    cluster = shared_cluster
+    out = cluster.work / "het.out"
+    steps = "for k in 0 1; do srun --het-group=$k sh -c 'echo $SLURM_CPU_BIND_LIST' | head -1; done"
+    cluster.run("sbatch", "--wait", "-Q", "-n2", "--hint=nomultithread", "-o", out, ":", "-n4", "--wrap", steps)
+    first, second = out.read_text().splitlines()
+    assert [count for _, count in socket_of(first)] == [2, 2], "whole cores"
+    assert [count for _, count in socket_of(second)] == [1] * 4, out.read_text()
+
+
 def test_torchrun_has_all_cores_of_the_job_on_each_node(shared_cluster):
     cluster = shared_cluster
     script = "grun --ntasks-per-node=1 sh -c 'echo $SLURM_NODEID $SLURM_CPUS_ON_NODE $SLURM_CPU_BIND_LIST'"

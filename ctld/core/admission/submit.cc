@@ -29,6 +29,7 @@
 #include "sched/quota/quota_tree.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/job_attributes.h"
 
 namespace gw::ctld {
 
@@ -79,6 +80,13 @@ bool knows_disks(const Core& core) {
   return std::any_of(nodes.begin(), nodes.end(), [](const model::NodeConfig& node) { return node.tmp_mb > 0; });
 }
 
+/// What only administrators may say of a job, others have not said.
+void clear_own_of_admins(model::JobSpec& spec) {
+  const model::JobSpec unsaid;
+  for (const wire::JobAttribute& a : wire::kJobAttributes)
+    if (a.update.who == wire::Updater::kAdmin && a.kept.copy != nullptr) a.kept.copy(unsaid, spec);
+}
+
 base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller, const wire::SubmitRequest& request,
                                          std::vector<std::string>& warnings) {
   GW_TRY_STATUS(check_identity(core, caller, request));
@@ -105,6 +113,7 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
     warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
   GW_TRY_STATUS(check_licenses(core, spec));
   GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, {}));
+  if (!admin) clear_own_of_admins(spec);
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
     spec.priority = 0;

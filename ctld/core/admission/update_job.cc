@@ -133,6 +133,9 @@ base::Status update_gres(model::Request& r, const wire::GresUpdate& u) {
 /// As many tasks as have so many CPUs.
 base::Status update_cpu_count(model::Request& r, const wire::UpdateJobRequest& u) {
   if (u.has_task_count()) return base::invalid("NumCPUs and NumTasks exclude each other", "give one of them");
+  if (r.cpus_per_gpu > 0 || r.gpu_counting == model::GpuCounting::kPerTask)
+    return base::invalid("NumCPUs: tasks, GPUs and CPUs of this job follow from each other",
+                         "NumTasks=, CPUsPerTask= and TresPerTask= change them");
   const uint32_t each = std::max(r.cpus_per_task, 1U);
   if (u.cpu_count() == 0 || u.cpu_count() % each != 0)
     return base::with_sentence(
@@ -150,7 +153,7 @@ base::Status update_size(model::Request& r, const wire::UpdateJobRequest& u) {
   if (u.has_sockets()) r.sockets = u.sockets();
   if (u.has_socket_cores()) r.socket_cores = u.socket_cores();
   if (u.has_core_threads()) {
-    r.whole_cores = u.core_threads() == 1;
+    if (u.core_threads() > 0) r.whole_cores = u.core_threads() == 1;
     r.core_threads = u.core_threads() == 1 ? 0 : u.core_threads();
   }
   if (u.has_contiguous()) r.contiguous = u.contiguous();

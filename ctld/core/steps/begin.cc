@@ -30,11 +30,14 @@ model::Allocation usable_by_steps(const Job& job) {
   return usable;
 }
 
-/// The number of tasks is the job's where somebody said one: then CPUs of a task do not give another.
+/// The number of tasks is the job's where somebody said one: then CPUs of a task do not give another. Whole cores, and
+/// how many tasks a socket takes, are the job's where the step does not say: its cores were chosen so.
 model::StepRequest request_within(const Job& job, model::StepRequest request) {
   const model::Request& of_job = job.spec.request;
   request.fills = request.fills && !of_job.tasks_given && of_job.tasks_per_node == 0;
   if (request.fills) request.tasks = 0;
+  if (request.tasks_per_socket == 0) request.tasks_per_socket = of_job.tasks_per_socket;
+  request.whole_cores = request.whole_cores || of_job.whole_cores;
   return request;
 }
 

@@ -136,7 +136,12 @@ class Division {
   uint32_t at_most_by_sockets(uint32_t tasks, const NodeShare& share, const IndexSet& cores) const {
     const auto layout = layout_on(share);
     if (!layout) return tasks;
-    return static_cast<uint32_t>(std::min<uint64_t>(tasks, model::tasks_on_sockets(sockets_of(share), cores, *layout)));
+    const model::NodeTopology& node = *topology_of_(share.node);
+    std::map<uint32_t, uint32_t> cores_on;  // by socket; counted, since every step asks this of every node of its job
+    for (uint32_t c = cores.next(0); c < node.cores.size(); c = cores.next(c + 1)) ++cores_on[node.cores[c].socket];
+    uint64_t room = 0;
+    for (const auto& [socket, count] : cores_on) room += model::tasks_in(count, *layout);
+    return static_cast<uint32_t>(std::min<uint64_t>(tasks, room));
   }
 
   IndexSet cores_of_sockets(const Candidate& c, const IndexSet& free, const IndexSet& gpus,

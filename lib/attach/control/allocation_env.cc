@@ -49,6 +49,7 @@ void put_shares(Writer& w, const wire::Job& job, const std::string& suffix = {})
 
 void put_request(Writer& w, const wire::Request& r) {
   w.put_some("NTASKS_PER_NODE", r.tasks_per_node());
+  w.put_some("NTASKS_PER_SOCKET", r.tasks_per_socket());
   if (r.cpus_per_task() > 1) w.put("CPUS_PER_TASK", r.cpus_per_task());
   w.put_some("MEM_PER_CPU", r.mem_per_cpu_mb());
   w.put_some("MEM_PER_NODE", r.mem_per_node_mb());

@@ -40,6 +40,8 @@ class FeasibleNodes {
                 const PlacementOptions& options);
 
   const NodeIndex& index() const { return *index_; }
+  /// each() gives nodes in the partition's order, none for another: its first ones are no better than its last.
+  bool asks_each_node() const;
   /// Calls `visit` with nodes that may do, those alike together: lighter first, then with fewer free GPUs (`fullest`;
   /// else with more), until it returns false. max_tasks and gpus are not yet filled in.
   void each(bool fullest, const std::function<bool(FeasibleGroup)>& visit);
@@ -61,7 +63,6 @@ class FeasibleNodes {
   std::deque<FreeResources> free_;
   std::deque<NodeBits> bits_;
 
-  bool asks_each_node() const;
   std::optional<BlockerKind> ask_names(const NodeAccount& account) const;
   bool is_required(const NodeAccount& account) const;
   const FreeResources& free_on(const NodeAccount& account);

@@ -164,7 +164,8 @@ std::optional<model::Allocation> Placer::place_single() {
   uint32_t seen = 0;
   // Groups come fullest first, so a few good ones are enough; jobs without GPUs have to see them all to spare GPU
   // nodes.
-  const bool can_stop = options_.candidates > 0 && request_.gpus > 0 && options_.against == Against::kNow;
+  const bool can_stop =
+      options_.candidates > 0 && request_.gpus > 0 && options_.against == Against::kNow && !groups_.asks_each_node();
   groups_.each(options_.fit == Fit::kBest || options_.fit == Fit::kDefault, [&](FeasibleGroup group) {
     if (filter_.failed_filter(*group.account, *group.free, tasks, asked)) return true;
     const Merit m = merit(group, tasks, asked == UINT32_MAX ? filter_.gpus_for(tasks, group.free->gpus.size()) : asked);

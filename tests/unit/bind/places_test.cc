@@ -160,6 +160,15 @@ TEST(Places, NoTaskHasCoresOfTwoSocketsWhereItSaysHowManyASocketTakes) {
   EXPECT_EQ(places(3, 2, 2, "6-9"), "6,22 7,23 8,24");
   EXPECT_EQ(places(3, 0, 2, "0-15"), "0-3,16-19 4-7,20-23 8-15,24-31") << "what is there is shared out on each socket";
   EXPECT_EQ(places(2, 4, 1, "7-15"), "7-8,23-24 9-10,25-26") << "no room so: as without";
+  {
+    wire::NodeShare share;  // cores 8 and 9 claimed, and another step has left 0 and 1
+    share.set_tasks(2);
+    share.set_cores("8-9");
+    wire::StepRequest request;
+    request.set_tasks_per_socket(2);
+    const Binding b = bind_tasks(dgx(), share, request, base::IndexSet::of({0, 1, 10, 11}));
+    EXPECT_EQ(b.places[0].pus.text() + " " + b.places[1].pus.text(), "8-9,24-25 10-11,26-27") << "they stay";
+  }
   EXPECT_EQ(places(2, 2, 1, "0-15", "4,5"), "8,24 0,16") << "the first where its GPU is";
   EXPECT_EQ(places(2, 2, 2, "0-15", "0,4"), "0,16 8,24");
 }

@@ -241,20 +241,11 @@ TEST(SlurmForms, TasksAreCountedBySockets) {
   EXPECT_THAT(error, HasSubstr("10240000000 tasks on a node are too many"));
 }
 
-TEST(SlurmForms, StepsAreToldOfTheLayoutOfTheirJob) {
-  const auto told = [](const std::vector<std::string>& args) {
-    BatchOptions o;
-    client::CommonFlags flags;
-    EXPECT_TRUE(client::parse_options(batch_table(o, flags, kSubmittedAt), args, {.stop_at_operand = true}));
-    std::string all;
-    for (const auto& [name, value] : o.slurm.for_steps) all += name + "=" + value + " ";
-    return all;
-  };
-  EXPECT_EQ(told({"--ntasks-per-socket=3"}), "SLURM_NTASKS_PER_SOCKET=3 ");
-  EXPECT_EQ(told({"--hint=memory_bound"}), "SLURM_HINT=memory_bound SLURM_NTASKS_PER_SOCKET=1 ");
-  EXPECT_EQ(told({"--hint=nomultithread", "--hint=multithread"}), "SLURM_HINT=multithread ");
-  EXPECT_EQ(told({"--threads-per-core=1"}), "SLURM_THREADS_PER_CORE=1 ");
-  EXPECT_EQ(told({"--ntasks-per-core=1"}), "SLURM_NTASKS_PER_CORE=1 ");
+TEST(SlurmForms, ALaterHintTakesAnEarlierOneBack) {
+  EXPECT_EQ(spec({"--hint=memory_bound", "--hint=nomultithread"}).request.tasks_per_socket, 0U);
+  EXPECT_EQ(spec({"--hint=memory_bound", "--hint=multithread"}).request.tasks_per_socket, 0U);
+  EXPECT_EQ(spec({"--ntasks-per-socket=3", "--hint=multithread"}).request.tasks_per_socket, 3U) << "no hint said that";
+  EXPECT_EQ(spec({"--hint=memory_bound", "--ntasks-per-socket=3", "--hint=multithread"}).request.tasks_per_socket, 3U);
 }
 
 TEST(SlurmForms, TasksFollowFromGpusAndTheOtherWay) {

@@ -618,6 +618,17 @@ TEST(Update, AdministratorsAloneWriteTheirComments) {
             "bad node,moved,x=1");
 }
 
+TEST(Submit, WhatAdministratorsSayNobodyElseSubmits) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest r = World::submission(gang(1));
+  r.mutable_submit()->mutable_spec()->set_admin_comment("approved");
+  r.mutable_submit()->mutable_spec()->set_system_comment("by the site");
+  r.mutable_submit()->mutable_spec()->set_extra("mine");
+  const JobId id(w.ask(1000, r).submit().job_id());
+  EXPECT_EQ(w.job(id).spec.admin_comment + w.job(id).spec.system_comment + w.job(id).spec.extra, "mine");
+}
+
 TEST(Nodes, DrainKeepsJobsAndStartsNoneOfflineGpuIsNotGiven) {
   World w(1);
   w.connect_all();

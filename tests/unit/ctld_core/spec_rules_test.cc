@@ -127,7 +127,7 @@ TEST(Update, ChangesTheLayoutOfWhatWaits) {
   EXPECT_TRUE(r.whole_cores && r.core_threads == 0);
   EXPECT_THAT(w.update([](auto& u) { u.set_core_threads(2); }), HasSubstr("2 threads of a core asked"));
   EXPECT_EQ(w.update([](auto& u) { u.set_core_threads(0); }), "");
-  EXPECT_FALSE(r.whole_cores);
+  EXPECT_TRUE(r.whole_cores) << "of threads nothing is said any more";
   EXPECT_THAT(w.update([](auto& u) { u.set_sockets(9); }), HasSubstr("9 sockets"));
   EXPECT_EQ(w.update([](auto& u) {
     u.set_cpus_per_task(2);
@@ -137,6 +137,12 @@ TEST(Update, ChangesTheLayoutOfWhatWaits) {
   EXPECT_EQ(std::pair(r.tasks, r.cpus_per_task), std::pair(3u, 2u));
   EXPECT_THAT(w.update([](auto& u) { u.set_cpu_count(7); }), HasSubstr("not a multiple of the 2 CPUs of a task"));
   EXPECT_THAT(w.update([](auto& u) { u.set_cpu_count(0); }), HasSubstr("not a multiple"));
+  EXPECT_EQ(w.update([](auto& u) {
+    u.mutable_gres()->set_gpu_counting(static_cast<uint32_t>(model::GpuCounting::kPerTask));
+    u.mutable_gres()->set_gpus(1);
+  }),
+            "");
+  EXPECT_THAT(w.update([](auto& u) { u.set_cpu_count(4); }), HasSubstr("follow from each other"));
   w.expect_same_after_restart();
 }
 

@@ -105,6 +105,28 @@ TEST(Steps, LaunchedTogetherWaitForOthersButNotForEachOther) {
   EXPECT_THAT(w.answer(w.begin('e', 3, 0, false, kAlice, {0, 2, 77})).error().what(), HasSubstr("too small"));
 }
 
+// Whatever the environment of their client says: it may be another job's, or another component's.
+TEST(Steps, HaveWholeCoresAndSocketsAsTheirJob) {
+  StepWorld w(1);
+  model::Request r = StepWorld::request_of(1, 4);
+  r.whole_cores = true;
+  r.tasks_per_socket = 4;
+  w.id = JobId(w.ask_on(++w.last_conn, kAlice, World::submission(r)).submit().job_id());
+  w.schedule();
+  w.run();
+  w.begin('a', 2);
+  wire::ApiRequest other;
+  other.mutable_create_step()->set_job_id(w.id.value);
+  other.mutable_create_step()->set_client_key(key_of('b'));
+  other.mutable_create_step()->mutable_step()->set_tasks(1);
+  other.mutable_create_step()->mutable_step()->set_tasks_per_socket(2);
+  w.ask_on(++w.last_conn, kAlice, other);
+  ASSERT_EQ(w.steps().size(), 2u);
+  EXPECT_TRUE(w.steps()[0].request().whole_cores());
+  EXPECT_EQ(w.steps()[0].request().tasks_per_socket(), 4u);
+  EXPECT_EQ(w.steps()[1].request().tasks_per_socket(), 2u) << "what it says itself";
+}
+
 TEST(Steps, AskedForAgainWithTheSameKeyAreTheSame) {
   StepWorld w(1);
   w.run();

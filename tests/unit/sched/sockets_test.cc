@@ -89,6 +89,24 @@ TEST(TasksOfASocket, AreWhereTheirGpusAre) {
   EXPECT_EQ(share.cores.text(), socket == 0 ? "0-1" : "8-9") << share.gpus.text();
 }
 
+// The first of the list are no better than the rest, though a few of them would be enough where the best come first.
+TEST(TasksOfASocket, AreOnTheLightestNodeWhereverItStands) {
+  Sockets c(6, 4);
+  for (uint32_t id = 1; id <= 5; ++id) {
+    NodeFacts facts = testing::node_facts(id, machine(16, 4, 64'000));
+    facts.weight = 100;
+    c.apply(NodeSet{facts});
+  }
+  model::Request r = Sockets::request(1, 1, 1);
+  r.gpu_counting = model::GpuCounting::kPerTask;
+  r.gpus = 1;
+  PlacementOptions options;
+  options.candidates = 2;
+  const auto placed = sched::place(c.view.capacity(), c.partition(), r, options);
+  ASSERT_TRUE(placed.allocation);
+  EXPECT_EQ(placed.allocation->shares.at(0).name, "n6");
+}
+
 TEST(TasksOfASocket, MoreThanASocketHasAreRefused) {
   const Sockets c(2);
   EXPECT_EQ(c.refusal(Sockets::request(1, 16, 1)), "");
