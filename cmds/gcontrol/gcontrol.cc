@@ -177,6 +177,7 @@ int run_gcontrol(const Program& called, Args args) {
   if (parsed.exit) return *parsed.exit;
   o.verbose = parsed.verbose;
   const Program program = louder(called, parsed);
+  o.style.is_slurm = program.is_slurm;
   if (parsed.operands.empty())
     return failed(
         program, {base::ErrorCode::kInvalid, "no command given", "such as: " + program.name + " show job; see --help"});

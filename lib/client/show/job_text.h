@@ -11,6 +11,7 @@ namespace gw::client {
 struct ShowStyle {
   bool one_line = false;  ///< -o: a record is one line.
   bool detail = false;    ///< -d: shares node by node.
+  bool is_slurm = false;  ///< Under Slurm's name: a node daemon has the version of Slurm that the commands stand for.
 };
 
 /// Ends with a blank line (one newline with one_line).

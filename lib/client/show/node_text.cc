@@ -80,7 +80,7 @@ std::string show_node_text(const wire::Node& n, base::Time, ShowStyle style) {
   r.line()
       .put("NodeAddr", or_else(n.peer_address(), n.name()))
       .put("NodeHostName", n.name())
-      .put("Version", or_else(n.version(), "N/A"));
+      .put("Version", style.is_slurm && !n.version().empty() ? "23.11.4" : or_else(n.version(), "N/A"));
   const uint64_t memory = n.schedulable_mem_mb() != 0 ? n.schedulable_mem_mb() : n.total_mem_mb();
   r.line()
       .put("RealMemory", memory)
