@@ -127,6 +127,9 @@ int acct_change(const Program& program, const AcctOptions& o, QuotaChanges chang
   for (const std::string& note : changes.notes) client::print_note(program, note);
   changes.request.set_force(o.force);
   const bool asks = program.is_slurm && !o.json && !o.dry_run;
+  if (program.is_slurm && o.json && !o.dry_run && !o.immediate)
+    return failed(program, {base::ErrorCode::kInvalid, "nobody can be asked where the answer is JSON",
+                            "--immediate changes without asking, --dry-run changes nothing"});
   if (asks)
     if (const auto code = confirm(program, o, changes)) return *code;
   changes.request.set_dry_run(o.dry_run);

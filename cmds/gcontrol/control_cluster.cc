@@ -87,7 +87,8 @@ std::string host_name() {
 
 bool is_this_host(const std::string& name) {
   const std::string host = host_name();
-  return name == host || name == host.substr(0, host.find('.')) || name == "localhost";
+  if (name == "localhost" || name == "::1" || name.starts_with("127.")) return true;
+  return name == host || name == host.substr(0, host.find('.'));
 }
 
 /// The jobs that the words name, as they are now.

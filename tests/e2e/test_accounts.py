@@ -51,6 +51,13 @@ def test_what_it_says_of_a_change(cluster, words, says):
     assert cluster.run("sacctmgr", "-i", *words).stdout == says
 
 
+def test_json_is_no_dialogue(cluster):
+    asked = cluster.run("sacctmgr", "--json", "add", "qos", "quiet", check=False)
+    assert asked.returncode == 1 and "--immediate" in asked.stderr and "quiet" not in names_of(cluster, "qos")
+    assert '"changes"' in cluster.run("sacctmgr", "--json", "-i", "add", "qos", "quiet").stdout
+    assert cluster.run("sacctmgr", "-Qi", "delete", "qos", "quiet").stdout == ""
+
+
 def test_half_of_a_change_is_none(cluster):
     cluster.run("sacctmgr", "-i", "add", "qos", "same", "GrpJobs=3")
     wrong = cluster.run("sacctmgr", "-i", "modify", "qos", "same", "set", "GrpJobs=4", "--", "qos", "nosuch", "set",
