@@ -67,15 +67,18 @@ const std::vector<TableField<TresRow>>& tres_fields() {
   return fields;
 }
 
-/// As Slurm numbers its own; kinds of generic resources and licences have numbers from 1001 on, in their order.
+/// As Slurm numbers its own, GPUs 1001 as sacct has them; other kinds of generic resources and licences have numbers
+/// behind that, in their order.
 std::vector<TresRow> tres_of(const wire::ShowConfigReply& config) {
-  std::vector<TresRow> rows = {{"cpu", "", 1}, {"mem", "", 2}, {"node", "", 4}, {"billing", "", 5}};
-  std::set<std::string> kinds = {"gpu"};
+  std::vector<TresRow> rows = {{"cpu", "", 1},  {"mem", "", 2},     {"energy", "", 3},
+                               {"node", "", 4}, {"billing", "", 5}, {"fs", "disk", 6},
+                               {"vmem", "", 7}, {"pages", "", 8},   {"gres", "gpu", 1001}};
+  std::set<std::string> kinds;
   for (const wire::ConfigEntry& e : config.entries())
     if (e.key().starts_with("nodes.") && e.key().ends_with(".gres"))
       if (const auto gres = model::parse_gres(e.value()); gres)
         for (const auto& [name, count] : *gres) kinds.insert(name);
-  uint32_t id = 1000;
+  uint32_t id = 1001;
   for (const std::string& kind : kinds) rows.push_back({"gres", kind, ++id});
   for (const wire::LicenseUse& one : config.licenses()) rows.push_back({"license", one.name(), ++id});
   return rows;
@@ -130,7 +133,14 @@ std::string accounting_config(const wire::ShowConfigReply& config) {
 }  // namespace
 
 int acct_show_cluster(const Program& program, const AcctOptions& o, AcctEntity entity, Args words) {
-  const auto query = acct_query(words);
+  if (o.json)
+    return failed(program, {base::ErrorCode::kInvalid, "this list is there as a table alone", "-P is for programs"});
+  // What chooses is called after what is listed.
+  const std::string_view chooses = entity == AcctEntity::kTres ? "type=" : "cluster=";
+  std::vector<std::string> named(words.begin(), words.end());
+  for (std::string& word : named)
+    if (base::to_lower(word).starts_with(chooses)) word = "name=" + word.substr(chooses.size());
+  const auto query = acct_query(named);
   if (!query) return failed(program, query.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());

@@ -26,7 +26,8 @@ std::string answer() {
     const int ready = ::poll(&in, 1, static_cast<int>(left) * 1000);
     if (ready < 0 && errno == EINTR) continue;
     char c = 0;
-    if (ready <= 0 || ::read(STDIN_FILENO, &c, 1) <= 0) return line;
+    if (ready <= 0) return {};
+    if (::read(STDIN_FILENO, &c, 1) <= 0) return line;  // a line may end without its newline
     if (c == '\n') return line;
     if (line.size() < 16) line += c;
   }

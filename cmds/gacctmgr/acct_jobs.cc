@@ -119,33 +119,51 @@ std::vector<uint32_t> not_there(const Remark& remark, const wire::ListRecordsRep
   return missing;
 }
 
+struct Amended {
+  std::string done;  ///< A line for each job.
+  std::vector<base::Error> wrong;
+};
+
+Amended amend(client::Connection& connection, const Remark& remark, const wire::ListRecordsReply& records,
+              bool check_only) {
+  Amended out;
+  for (const uint32_t id : not_there(remark, records))
+    out.wrong.push_back({base::ErrorCode::kNotFound, "Invalid job id specified: " + std::to_string(id), ""});
+  for (const wire::JobRecord& record : records.records()) {
+    wire::ApiRequest request;
+    *request.mutable_amend_job() = remark.said;
+    request.mutable_amend_job()->set_id(record.id());
+    request.mutable_amend_job()->set_check_only(check_only);
+    if (const auto reply = connection.call(std::move(request)))
+      out.done += "  " + client::shown_id(job_of(record)) + "\n";
+    else
+      out.wrong.push_back(reply.error());
+    if (!out.wrong.empty() && out.wrong.back().code == base::ErrorCode::kUnavailable) break;
+  }
+  return out;
+}
+
 }  // namespace
 
 int acct_modify_jobs(const Program& program, const AcctOptions& o, Args words) {
+  if (o.json)
+    return failed(program, {base::ErrorCode::kInvalid, "what is said of this change is no JSON", "leave --json out"});
   const auto remark = remark_of(words);
   if (!remark) return failed(program, remark.error());
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
   const auto records = records_of(*connection, *remark);
   if (!records) return failed(program, records.error());
-  std::string done;
-  std::vector<base::Error> wrong;
-  for (const uint32_t id : not_there(*remark, *records))
-    wrong.push_back({base::ErrorCode::kNotFound, "Invalid job id specified: " + std::to_string(id), ""});
-  for (const wire::JobRecord& record : records->records()) {
-    wire::ApiRequest request;
-    *request.mutable_amend_job() = remark->said;
-    request.mutable_amend_job()->set_id(record.id());
-    request.mutable_amend_job()->set_check_only(o.dry_run);
-    if (const auto reply = connection->call(std::move(request)))
-      done += "  " + client::shown_id(job_of(record)) + "\n";
-    else
-      wrong.push_back(reply.error());
-    if (!wrong.empty() && wrong.back().code == base::ErrorCode::kUnavailable) break;
+  const bool asks = program.is_slurm && !o.immediate && !o.dry_run;
+  Amended amended = amend(*connection, *remark, *records, o.dry_run || asks);
+  if (!amended.done.empty() && (!o.quiet || asks))
+    printed((o.dry_run ? " Would modify jobs...\n" : " Modified jobs...\n") + amended.done);
+  if (asks && !amended.done.empty()) {
+    if (!is_confirmed()) return printed(" Changes Discarded\n");
+    amended = amend(*connection, *remark, *records, false);
   }
-  if (!done.empty() && !o.quiet) printed((o.dry_run ? " Would modify jobs...\n" : " Modified jobs...\n") + done);
   int code = client::kExitOk;
-  for (const base::Error& error : wrong) code = failed(program, error);
+  for (const base::Error& error : amended.wrong) code = failed(program, error);
   return code;
 }
 

@@ -104,18 +104,23 @@ std::optional<int> confirm(const Program& program, const AcctOptions& o, QuotaCh
   changes.request.set_dry_run(true);
   const auto tried = send(program, changes);
   if (!tried) {
-    const bool is_there = tried.error().code == base::ErrorCode::kConflict && !changes.told.empty();
+    const bool is_there = tried.error().what.ends_with("exists already") && changes.told.size() == 1;
     if (is_there && changes.told.front().verb == "add" && !o.quiet) printed(told_nothing(changes));
     return failed(program, tried.error());
   }
-  if (tried->change_quotas().changes().empty()) {
+  const wire::ChangeQuotasReply& would = tried->change_quotas();
+  if (would.changes().empty()) {
     const int said = o.quiet ? client::kExitOk : printed(told_nothing(changes));
     return said == client::kExitOk ? client::kExitFailed : said;
   }
+  // Who is asked sees all of it; who is not has asked for it by its name.
   std::string told = told_changes(changes);
-  if (changes.told.empty())  // a file
-    for (const std::string& line : tried->change_quotas().changes()) told += base::printable(line, SIZE_MAX) + "\n";
-  if (!o.quiet)
+  if (!o.immediate || changes.told.empty()) {
+    told += " Settings\n";
+    for (const std::string& line : would.changes()) told += "  " + base::printable(line, SIZE_MAX) + "\n";
+    for (const std::string& line : would.effects()) told += "  " + base::printable(line, SIZE_MAX) + "\n";
+  }
+  if (!o.quiet || !o.immediate)
     if (const int said = printed(told); said != client::kExitOk) return said;
   if (o.immediate || is_confirmed()) return std::nullopt;
   return printed(" Changes Discarded\n");

@@ -227,12 +227,21 @@ class Maker {
     out_.told.push_back({verb_, std::string(of), names});
   }
 
+  /// Which users of which accounts, in place of the users alone.
+  void tell_associations(Text title, const Words& users, const Words& accounts) {
+    Words lines;
+    for (const std::string& account : accounts)
+      for (const std::string& user : users) lines.push_back(fmt::format("A = {:<20} U = {}", account, user));
+    out_.told.push_back({verb_, std::string(title), std::move(lines)});
+  }
+
   /// A coordinator of an account is an operator of it.
   Status change_coordinators(const ChangeWords& parsed) {
     GW_TRY(settings, user_settings(parsed));
     if (settings.default_qos || settings.budget || settings.qos.empty())
       return invalid("coordinators: of which accounts?", verb_ + " coordinator NAMES accounts=NAMES");
     if (verb_ == "add") GW_TRY_STATUS(check_users(parsed.names));
+    out_.told.push_back({verb_, "To Account(s)", settings.qos});
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& operators = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_operators();
       for (const std::string& name : parsed.names) verb_ == "add" ? operators.add_add(name) : operators.add_drop(name);
@@ -321,6 +330,7 @@ class Maker {
     GW_TRY_STATUS(check_users(parsed.names));
     if (settings.qos.empty() && !settings.default_qos && !settings.budget)
       return invalid("add user: to which QOS?", "add account=QOS, or default_qos=QOS");
+    if (!settings.qos.empty()) tell_associations("Associations =", parsed.names, settings.qos);
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
       for (const std::string& name : parsed.names) users.add_add(name);
@@ -348,6 +358,10 @@ class Maker {
     if (settings.default_qos || settings.budget)
       return invalid(fmt::format("delete user: {}= is no choice", settings.budget ? "budget" : "default_qos"),
                      "modify user NAME set default_qos= budget=");
+    if (!settings.qos.empty()) {
+      out_.told.pop_back();  // they stay users
+      tell_associations("Deleting user associations...", parsed.names, settings.qos);
+    }
     for (const std::string& qos : settings.qos) {
       wire::NamesPatch& users = *change(QuotaChange::kModify, qos).mutable_qos()->mutable_users();
       for (const std::string& name : parsed.names) users.add_drop(name);

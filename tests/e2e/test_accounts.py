@@ -24,7 +24,9 @@ def names_of(cluster, what="account"):
 
 def test_a_change_is_shown_and_asked_for(cluster):
     done = cluster.run("sacctmgr", "add", "account", "physics", "parent=root", input="n\n", check=False)
-    assert done.stdout == " Adding Account(s)\n  physics\n" + QUESTION + " Changes Discarded\n" and done.returncode == 0
+    said, answer = done.stdout.split(QUESTION)
+    assert said.startswith(" Adding Account(s)\n  physics\n Settings\n  ") and answer == " Changes Discarded\n"
+    assert done.returncode == 0
     assert "physics" not in names_of(cluster)
     silent = cluster.run("sacctmgr", "add", "account", "physics")
     assert silent.stdout.endswith(" Changes Discarded\n"), "nobody answers"
@@ -37,18 +39,38 @@ def test_a_change_is_shown_and_asked_for(cluster):
 @pytest.mark.parametrize("words, says", [
     (["add", "account", "dept", "GrpTRES=cpu=8"], " Adding Account(s)\n  dept\n"),
     (["add", "qos", "night,day"], " Adding QOS(s)\n  night\n  day\n"),
-    (["add", "user", "root", "account=dept"], " Adding User(s)\n  root\n"),
-    (["add", "coordinator", "root", "accounts=dept"], " Adding Coordinator User(s)\n  root\n"),
+    (["add", "user", "root", "account=dept"], " Adding User(s)\n  root\n Associations =\n  A = dept                 U = root\n"),
+    (["add", "coordinator", "root", "accounts=dept"], " Adding Coordinator User(s)\n  root\n To Account(s)\n  dept\n"),
     (["modify", "account", "dept", "set", "Fairshare=3"], " Modified account associations...\n  dept\n"),
     (["modify", "qos", "where", "name=night", "set", "GrpJobs=3"], " Modified qos...\n  night\n"),
     (["modify", "user", "root", "set", "DefaultAccount=dept"], " Modified user associations...\n  root\n"),
-    (["delete", "coordinator", "root", "accounts=dept"], " Removing Coordinators...\n  root\n"),
-    (["delete", "user", "root", "account=dept"], " Deleting users...\n  root\n"),
+    (["delete", "coordinator", "root", "accounts=dept"], " Removing Coordinators...\n  root\n To Account(s)\n  dept\n"),
+    (["delete", "user", "root", "account=dept"], " Deleting user associations...\n  A = dept                 U = root\n"),
     (["delete", "qos", "day"], " Deleting QOS(s)...\n  day\n"),
     (["delete", "account", "dept"], " Deleting accounts...\n  dept\n"),
 ])
 def test_what_it_says_of_a_change(cluster, words, says):
     assert cluster.run("sacctmgr", "-i", *words).stdout == says
+
+
+def test_who_is_asked_sees_what_follows(cluster):
+    cluster.run("sacctmgr", "-i", "add", "qos", "lab", "GrpJobs=3")
+    cluster.run("sacctmgr", "-i", "add", "user", "root", "account=lab", "DefaultAccount=lab")
+    done = cluster.run("sacctmgr", "-Q", "delete", "qos", "lab", input="n\n")
+    assert " Deleting QOS(s)...\n  lab\n Settings\n" in done.stdout and "root" in done.stdout, done.stdout
+    assert "lab" in names_of(cluster, "qos")
+    cluster.run("sacctmgr", "-i", "delete", "qos", "lab")
+
+
+def test_records_of_jobs_are_changed_once_somebody_said_yes(cluster):
+    job = cluster.submit("true")
+    cluster.wait_ended(job)
+    words = ["modify", "job", "where", f"jobid={job}", "set", "comment=later"]
+    comment = lambda: cluster.run("sacct", "-XnP", "-j", job, "-o", "Comment").stdout.strip()  # noqa: E731
+    done = cluster.run("sacctmgr", *words, input="no\n")
+    assert done.stdout == f" Modified jobs...\n  {job}\n{QUESTION} Changes Discarded\n" and comment() == ""
+    cluster.run("sacctmgr", *words, input="yes\n")
+    assert comment() == "later"
 
 
 def test_json_is_no_dialogue(cluster):
@@ -81,8 +103,12 @@ def test_clusters_resources_and_configuration(cluster):
     assert row == f"{name}|127.0.0.1|10240|normal\n"
     assert cluster.run("sacctmgr", "-nP", "list", "cluster", "elsewhere", "format=Cluster").stdout == ""
     tres = [line.split("|") for line in cluster.run("sacctmgr", "-nP", "list", "tres").stdout.splitlines()]
-    assert tres == [["cpu", "", "1"], ["mem", "", "2"], ["node", "", "4"], ["billing", "", "5"], ["gres", "gpu", "1001"],
-                    ["license", "matlab", "1002"]]
+    assert [row[::2] for row in tres if not row[1]] == [["cpu", "1"], ["mem", "2"], ["energy", "3"], ["node", "4"],
+                                                        ["billing", "5"], ["vmem", "7"], ["pages", "8"]]
+    assert [row for row in tres if row[1]] == [["fs", "disk", "6"], ["gres", "gpu", "1001"], ["license", "matlab", "1002"]]
+    assert cluster.run("sacctmgr", "-nP", "list", "tres", "type=gres", "format=name").stdout == "gpu\n"
+    assert cluster.run("sacctmgr", "-nP", "show", "cluster", "where", "cluster=elsewhere").stdout == ""
+    assert cluster.run("sacctmgr", "--json", "show", "cluster", check=False).returncode == 1
     config = cluster.run("sacctmgr", "show", "configuration").stdout
     assert "AccountingStorageType  = accounting_storage/slurmdbd" in config and "SLURM_VERSION          = 23.11.4" in config
     wrong = cluster.run("sacctmgr", "list", "cluster", "format=Clutser", check=False)

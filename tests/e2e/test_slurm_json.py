@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from cluster import wait_for
 
 
 def asked(cluster, *words):
@@ -65,7 +66,19 @@ def test_a_job_has_every_field_and_form(shared_cluster):
     cluster.wait_ended(job)
     (ended,) = asked(cluster, "squeue", "--json", "-t", "all", "-j", job)["jobs"]
     assert ended["job_state"] == ["CANCELLED"] and ended["job_resources"] == {}
+    assert ended["core_spec"] is None
     assert ended["exit_code"]["status"] == ["SIGNALED"] and ended["exit_code"]["signal"] == {"id": number(15), "name": "TERM"}
+
+
+def test_what_is_still_done_for_a_job_is_a_flag(shared_cluster):
+    cluster = shared_cluster
+    job = cluster.submit(f"trap '' TERM; touch {cluster.work}/deaf-json; while :; do sleep 0.1; done")
+    wait_for((cluster.work / "deaf-json").exists, "it ignores SIGTERM")
+    cluster.run("scancel", job)
+    states = wait_for(lambda: [s for one in asked(cluster, "squeue", "--json", "-j", job)["jobs"]
+                               if "COMPLETING" in (s := one["job_state"])], "it is being ended")
+    assert states[0][0] in ("CANCELLED", "RUNNING") and states[0][1:] == ["COMPLETING"]
+    cluster.wait_ended(job)
 
 
 def test_jobs_that_wait_and_arrays(shared_cluster):
@@ -117,7 +130,7 @@ def test_records_of_accounting(shared_cluster):
     assert array["array"] == {"job_id": waiting, "limits": {"max": {"running": {"tasks": 0}}}, "task_id": UNSET, "task": "1-3"}
     cluster.run("scancel", waiting)
     by = asked(cluster, "sacct", "--json", "-j", waiting)["jobs"]
-    assert {(record["kill_request_user"], record["state"]["current"][0]) for record in by} == {("0", "CANCELLED")}
+    assert {(record["kill_request_user"], record["state"]["current"][0]) for record in by} == {("root", "CANCELLED")}
 
 
 NODE = """architecture burstbuffer_network_address boards boot_time cluster_name cores specialized_cores cpu_binding cpu_load free_mem
@@ -157,6 +170,10 @@ def test_nodes_and_partitions(shared_cluster):
     mixed = next(g for g in groups if g["node"]["state"] == ["MIXED"])
     assert {k: mixed["nodes"][k] for k in ("allocated", "idle", "other", "total")} == {"allocated": 1, "idle": 0, "other": 0, "total": 1}
     assert mixed["cpus"]["allocated"] == 4 and mixed["cpus"]["total"] == 224 and mixed["partition"]["name"] == "main"
+    assert mixed["port"] == 0 and mixed["cpus"]["load"] == {"minimum": 0, "maximum": 0} and mixed["reason"]["time"] == 0
+    assert first["cpu_load"] == 0
+    by_node = asked(cluster, "sinfo", "-N", "--json")["sinfo"]
+    assert [g["nodes"]["nodes"] for g in by_node] == [["n0"], ["n1"]] and by_node[1]["partition"] == mixed["partition"]
     assert [g["nodes"]["nodes"] for g in asked(cluster, "sinfo", "--json", "-n", "n1")["sinfo"]] == [["n1"]]
     cluster.run("scontrol", "update", "NodeName=n1", "State=RESUME")
     cluster.run("scancel", job)

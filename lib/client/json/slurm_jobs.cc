@@ -15,8 +15,20 @@ namespace {
 
 using model::JobState;
 
-/// A list, since in Slurm a state may come with flags.
-Json states(JobState state) { return Json::array({std::string(model::long_name(state))}); }
+/// What a job is, and behind it, as a flag, what is still being done for it.
+Json states(const wire::Job& job) {
+  const JobState state = state_of(job);
+  Json list = Json::array();
+  if (state == JobState::kConfiguring) list.push_back(std::string(model::long_name(JobState::kRunning)));
+  if (state == JobState::kCompleting) {
+    const wire::Placed& placed = job.status().placed();
+    const bool is_known = placed.has_outcome() && placed.outcome().end() < model::kJobStateCount;
+    const auto end = is_known ? static_cast<JobState>(placed.outcome().end()) : JobState::kRunning;
+    list.push_back(std::string(model::long_name(end)));
+  }
+  list.push_back(std::string(model::long_name(state)));
+  return list;
+}
 
 void add_identity(Json& j, const JobRow& row, const std::string& cluster) {
   const wire::Job& job = *row.job;
@@ -80,7 +92,7 @@ void add_state(Json& j, const JobRow& row) {
   j["federation_siblings_viable"] = "";
   j["flags"] = Json::array();
   j["hold"] = is_held;
-  j["job_state"] = states(state);
+  j["job_state"] = states(job);
   j["nice"] = job.spec().nice();
   j["preempt_time"] = moment({});
   j["preemptable_time"] = moment({});
@@ -115,8 +127,8 @@ void add_times(Json& j, const JobRow& row) {
 void add_request(Json& j, const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   j["contiguous"] = r.contiguous();
-  j["core_spec"] = unset();
-  j["thread_spec"] = unset();
+  j["core_spec"] = nullptr;
+  j["thread_spec"] = nullptr;
   j["cores_per_socket"] = number_or_unset(r.socket_cores());
   j["cpus_per_task"] = number(r.cpus_per_task());
   j["cpus_per_tres"] = r.cpus_per_gpu() == 0 ? "" : "gres/gpu:" + std::to_string(r.cpus_per_gpu());

@@ -1,6 +1,8 @@
 // See slurm_nodes.h. What Gangway does not collect (load, energy, temperature) has Slurm's empty value.
 #include "client/json/slurm_nodes.h"
 
+#include <map>
+
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/json/slurm_parts.h"
@@ -37,7 +39,7 @@ void add_machine(Json& j, const wire::Node& n) {
   j["cores"] = per_socket;
   j["specialized_cores"] = 0;
   j["cpu_binding"] = 0;
-  j["cpu_load"] = unset();
+  j["cpu_load"] = 0;
   j["specialized_cpus"] = "";
   j["energy"] = energy();
   j["external_sensors"] = Json::object();
@@ -176,7 +178,7 @@ void add_counts(Json& j, const InfoRow& row) {
   j["nodes"] = {{"allocated", by_use[0]}, {"idle", by_use[1]},      {"other", by_use[2]}, {"total", names.size()},
                 {"hostnames", names},     {"addresses", addresses}, {"nodes", names}};
   j["cpus"] = range(row, [](const wire::Node& n) { return cpu_counts(n).total; });
-  j["cpus"]["load"] = {{"minimum", unset()}, {"maximum", unset()}};
+  j["cpus"]["load"] = {{"minimum", 0}, {"maximum", 0}};
   j["cpus"]["per_node"] = {{"max", infinite()}};
   j["cpus"]["allocated"] = cpus.allocated;
   j["cpus"]["idle"] = cpus.idle;
@@ -192,10 +194,10 @@ void add_counts(Json& j, const InfoRow& row) {
   j["memory"]["allocated"] = allocated;
 }
 
-Json summary_of(const InfoRow& row, const std::string& cluster) {
+Json summary_of(const InfoRow& row, const Json& of_partition, const std::string& cluster) {
   const wire::Node none, &first = row.nodes.empty() ? none : *row.nodes.front();
   Json j;
-  j["port"] = {{"minimum", 0}, {"maximum", 0}};
+  j["port"] = 0;
   j["node"] = {{"state", row.nodes.empty() ? Json::array() : states(first)}};
   add_counts(j, row);
   j["sockets"] = range(row, [](const wire::Node& n) { return n.sockets(); });
@@ -208,10 +210,11 @@ Json summary_of(const InfoRow& row, const std::string& cluster) {
   j["cluster"] = cluster;
   j["comment"] = "";
   j["extra"] = "";
-  j["reason"] = {
-      {"description", first.reason()}, {"time", moment({first.reason_time_us()})}, {"user", first.reason_user()}};
+  j["reason"] = {{"description", first.reason()},
+                 {"time", base::Time{first.reason_time_us()}.seconds()},
+                 {"user", first.reason_user()}};
   j["reservation"] = "";
-  j["partition"] = row.partition == nullptr ? Json::object() : partition(*row.partition, cluster);
+  j["partition"] = of_partition;
   return j;
 }
 
@@ -243,7 +246,14 @@ std::string partitions(const wire::ListPartitionsReply& list, const Asked& asked
 
 std::string summary(const std::vector<InfoRow>& rows, const Asked& asked) {
   Json all = Json::array();
-  for (const InfoRow& row : rows) all.push_back(summary_of(row, asked.cluster));
+  std::map<const wire::Partition*, Json> partitions;  // each once, however many of its nodes have a row
+  partitions[nullptr] = Json::object();
+  for (const InfoRow& row : rows) {
+    auto known = partitions.find(row.partition);
+    if (known == partitions.end())
+      known = partitions.emplace(row.partition, partition(*row.partition, asked.cluster)).first;
+    all.push_back(summary_of(row, known->second, asked.cluster));
+  }
   Json body;
   body["sinfo"] = std::move(all);
   return answer(std::move(body), asked);

@@ -2,6 +2,8 @@
 // was used in bytes.
 #include "client/json/slurm_records.h"
 
+#include <pwd.h>
+
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "client/json/slurm_parts.h"
@@ -54,9 +56,14 @@ Json time_of_job(const RecordRow& r) {
 /// "CANCELLED by 1001" is a state and a user.
 std::string state_word(const RecordRow& r) { return r.state.substr(0, r.state.find(' ')); }
 
+/// By name; by number where this machine does not know him.
 std::string who_cancelled(const RecordRow& r) {
   const size_t by = r.state.find(" by ");
-  return by == std::string::npos ? "" : r.state.substr(by + 4);
+  if (by == std::string::npos) return "";
+  const std::string number = r.state.substr(by + 4);
+  const auto uid = base::parse_int(number, 0, UINT32_MAX, "");
+  const passwd* user = uid ? ::getpwuid(static_cast<uid_t>(*uid)) : nullptr;
+  return user == nullptr ? number : user->pw_name;
 }
 
 // ---- What a step used
