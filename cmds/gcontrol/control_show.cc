@@ -53,7 +53,8 @@ int show_slurm_json(const Program& program, const google::protobuf::RepeatedPtrF
   if (!config) return failed(program, config.error());
   std::vector<client::JobRow> rows;
   for (const wire::Job& job : jobs) rows.push_back({&job, {now_us}, nullptr, {}});
-  return printed(client::slurm::jobs(rows, {now_us}, {config->cluster, {"show", "job"}}));
+  const bool done = client::slurm::jobs(rows, {now_us}, {config->cluster, {"show", "job"}}, client::print_out);
+  return done ? client::kExitOk : client::kExitFailed;
 }
 
 int show_one_job(const Program& program, const ControlOptions& o, uint32_t id) {

@@ -274,7 +274,8 @@ int show_slurm_json(const Program& program, const wire::ListJobsReply& list) {
   if (!config) return failed(program, config.error());
   std::vector<JobRow> rows;
   for (const wire::Job& job : list.jobs()) rows.push_back({&job, {list.now_us()}, nullptr, {}});
-  return printed(client::slurm::jobs(rows, {list.now_us()}, {config->cluster, {"show", "jobs"}}));
+  const bool done = client::slurm::jobs(rows, {list.now_us()}, {config->cluster, {"show", "jobs"}}, client::print_out);
+  return done ? client::kExitOk : client::kExitFailed;
 }
 
 int show_jobs(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,

@@ -97,6 +97,7 @@ def test_jobs_that_wait_and_arrays(shared_cluster):
     ran = [one for one in asked(cluster, "squeue", "--json", "-t", "all")["jobs"] if one["array_task_id"] == number(4)]
     assert [one["array_job_id"] for one in ran] == [number(array)]
     cluster.run("scancel", held, array)
+    assert asked(cluster, "squeue", "--json", "-t", "RUNNING")["jobs"] == []
 
 
 RECORD = """account comment allocation_nodes array association block cluster container derived_exit_code time exit_code extra

@@ -30,7 +30,7 @@ Json states(const wire::Job& job) {
   return list;
 }
 
-void add_identity(Json& j, const JobRow& row, const std::string& cluster) {
+void add_identity(Fields& j, const JobRow& row, const std::string& cluster) {
   const wire::Job& job = *row.job;
   const wire::JobSpec& s = job.spec();
   j["account"] = s.account();
@@ -73,7 +73,7 @@ void add_identity(Json& j, const JobRow& row, const std::string& cluster) {
   j["wckey"] = s.wckey();
 }
 
-void add_state(Json& j, const JobRow& row) {
+void add_state(Fields& j, const JobRow& row) {
   const wire::Job& job = *row.job;
   const JobState state = state_of(job);
   const bool is_held = state == JobState::kPending && priority_of(job) == 0;
@@ -106,7 +106,7 @@ void add_state(Json& j, const JobRow& row) {
   j["state_reason"] = reason_word(job);
 }
 
-void add_times(Json& j, const JobRow& row) {
+void add_times(Fields& j, const JobRow& row) {
   const wire::Job& job = *row.job;
   const base::Time start = start_of(job);
   j["accrue_time"] = moment({job.status().eligible_us()});
@@ -124,7 +124,7 @@ void add_times(Json& j, const JobRow& row) {
   j["time_minimum"] = minutes(base::Duration{job.spec().time_min_us()});
 }
 
-void add_request(Json& j, const wire::Job& job) {
+void add_request(Fields& j, const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   j["contiguous"] = r.contiguous();
   j["core_spec"] = nullptr;
@@ -206,7 +206,7 @@ Json gres_of_nodes(const wire::Job& job) {
   return list;
 }
 
-void add_resources(Json& j, const wire::Job& job) {
+void add_resources(Fields& j, const wire::Job& job) {
   j["billable_tres"] = number(cpu_count(job));
   j["cpus"] = number(cpu_count(job));
   j["gres_detail"] = gres_of_nodes(job);
@@ -224,22 +224,24 @@ void add_resources(Json& j, const wire::Job& job) {
 
 }  // namespace
 
-std::string jobs(const std::vector<JobRow>& rows, base::Time now, const Asked& asked) {
-  Json list = Json::array();
-  for (const JobRow& row : rows) {
-    Json j;
+bool jobs(const std::vector<JobRow>& rows, base::Time now, const Asked& asked,
+          const std::function<bool(std::string_view)>& out) {
+  size_t at = 0;
+  const auto next = [&]() -> Json {
+    if (at == rows.size()) return nullptr;
+    const JobRow& row = rows[at++];
+    Fields j;
     add_identity(j, row, asked.cluster);
     add_state(j, row);
     add_times(j, row);
     add_request(j, *row.job);
     add_resources(j, *row.job);
-    list.push_back(std::move(j));
-  }
+    return std::move(j).done();
+  };
   Json body;
-  body["jobs"] = std::move(list);
   body["last_backfill"] = moment(now);
   body["last_update"] = moment(now);
-  return answer(std::move(body), asked);
+  return answer("jobs", next, std::move(body), asked, out);
 }
 
 }  // namespace gw::client::slurm

@@ -1,7 +1,8 @@
 // Jobs as `squeue --json` and `scontrol show job --json` of 23.11 print them.
 #pragma once
 
-#include <string>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "client/json/asked.h"
@@ -10,6 +11,8 @@
 namespace gw::client::slurm {
 
 /// {"jobs": [...], "last_backfill", "last_update", "meta", "errors", "warnings"}
-std::string jobs(const std::vector<JobRow>& rows, base::Time now, const Asked& asked);
+/// The jobs go to `out` as they are made; false: it takes no more.
+bool jobs(const std::vector<JobRow>& rows, base::Time now, const Asked& asked,
+          const std::function<bool(std::string_view)>& out);
 
 }  // namespace gw::client::slurm

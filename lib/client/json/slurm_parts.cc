@@ -43,7 +43,11 @@ Json words(const std::string& text) {
   return list;
 }
 
-std::string answer(Json body, const Asked& asked) {
+namespace {
+
+constexpr int kIndent = 2;
+
+void add_meta(Json& body, const Asked& asked) {
   const passwd* user = ::getpwuid(::geteuid());
   const group* of = ::getgrgid(::getegid());
   body["meta"] = {
@@ -57,7 +61,44 @@ std::string answer(Json body, const Asked& asked) {
         {"cluster", asked.cluster}}}};
   body["errors"] = Json::array();
   body["warnings"] = Json::array();
-  return body.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string text_of(const Json& json) { return json.dump(kIndent, ' ', false, Json::error_handler_t::replace); }
+
+/// So many levels further in. Line ends are of the layout alone: those of texts are escaped.
+std::string indented(const std::string& text, size_t levels) {
+  const std::string begin(levels * kIndent, ' ');
+  std::string out = begin;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += begin;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string answer(Json body, const Asked& asked) {
+  add_meta(body, asked);
+  return text_of(body) + "\n";
+}
+
+bool answer(const std::string& name, const std::function<Json()>& next, Json body, const Asked& asked,
+            const Sink& out) {
+  constexpr size_t kPiece = 1 << 16;
+  add_meta(body, asked);
+  std::string text = "{\n  \"" + name + "\": [";
+  bool is_first = true;
+  for (Json record = next(); !record.is_null(); record = next()) {
+    text += (is_first ? "\n" : ",\n") + indented(text_of(record), 2);
+    is_first = false;
+    if (text.size() < kPiece) continue;
+    if (!out(text)) return false;
+    text.clear();
+  }
+  text += is_first ? "],\n" : "\n  ],\n";
+  text += text_of(body).substr(2) + "\n";  // without its bracket and line end
+  return out(text);
 }
 
 }  // namespace gw::client::slurm

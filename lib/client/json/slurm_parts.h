@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -30,6 +33,23 @@ Json process_end(int code, int signo);
 /// The words between commas.
 Json words(const std::string& text);
 
+/// An object that is made field by field: each is new, so that none is looked for among the others.
+class Fields {
+ public:
+  Fields() { all_.reserve(kMany); }
+  Json& operator[](std::string name) {
+    return static_cast<std::vector<Json::object_t::value_type>&>(all_).emplace_back(std::move(name), nullptr).second;
+  }
+  Json done() && { return Json(std::move(all_)); }
+
+ private:
+  static constexpr size_t kMany = 160;  // a job has some 130
+  Json::object_t all_;
+};
+
+/// Takes text on its way out; false: nobody reads it any more.
+using Sink = std::function<bool(std::string_view)>;
+
 /// Names with commas between them.
 template <typename Names>
 std::string joined(const Names& names) {
@@ -46,5 +66,8 @@ Json strings(const Names& names) {
 
 /// The whole answer: `body` with "meta", "errors" and "warnings", two spaces deep, and a newline.
 std::string answer(Json body, const Asked& asked);
+/// The same with a list of many records in front, under `name`: `next` gives one after the other, null behind the last.
+/// They go out as they are made. False: the sink takes no more.
+bool answer(const std::string& name, const std::function<Json()>& next, Json body, const Asked& asked, const Sink& out);
 
 }  // namespace gw::client::slurm
