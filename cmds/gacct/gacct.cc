@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "client/json/slurm_records.h"
-#include "client/records/record_json.h"
+#include "client/json/record_json.h"
 #include "client/show/array_view.h"
 #include "cmds/gacct/acct_options.h"
 #include "cmds/gacct/efficiency.h"

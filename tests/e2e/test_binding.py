@@ -222,11 +222,14 @@ def test_steps_of_a_job_of_whole_cores_have_whole_cores(shared_cluster):
 
 def test_a_job_out_of_a_job_of_whole_cores_is_one_of_its_own(shared_cluster):
     cluster = shared_cluster
-    inner, out = cluster.work / "inner.out", cluster.work / "outer.out"
-    script = f"sbatch --wait -Q -n4 -N1 -o {inner} --wrap 'srun sh -c \"echo \\$SLURM_CPU_BIND_LIST\"'"
-    cluster.run("sbatch", "--wait", "-Q", "--hint=memory_bound", "-n2", "-o", out, "--wrap", script)
+    inner, out, script = (cluster.work / name for name in ("inner.out", "outer.out", "inner.sh"))
+    script.write_text("#!/bin/sh\nsrun sh -c 'echo $SLURM_CPU_BIND_LIST $SLURM_NTASKS_PER_SOCKET'\n")
+    call = f"sbatch --wait -Q -n4 -N1 -o {inner} {script}"
+    cluster.run("sbatch", "--wait", "-Q", "--hint=memory_bound", "-n2", "-o", out, "--wrap", call)
     lines = inner.read_text().splitlines()
-    assert len(lines) == 4 and "error" not in inner.read_text(), inner.read_text() + out.read_text()
+    assert len(lines) == 4 and all(len(line.split()) == 1 for line in lines), inner.read_text() + out.read_text()
+    told = cluster.run("salloc", "-Q", "-n2", "--ntasks-per-socket=1", "sh", "-c", "echo $SLURM_NTASKS_PER_SOCKET")
+    assert told.stdout == "1\n"
 
 
 def test_components_have_their_own_layout(shared_cluster):

@@ -6,6 +6,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/json/record_parts.h"
 #include "client/json/slurm_parts.h"
 #include "client/show/array_view.h"
 #include "client/show/job_view.h"
@@ -18,21 +19,6 @@ using model::UseKind;
 using model::UseSpread;
 
 Json end_of_process(const model::ExitStatus& exit) { return process_end(exit.code, exit.signo); }
-
-Json tres(const RecordSize& size) {
-  Json list = Json::array();
-  const auto add = [&list](const char* type, const char* name, int id, uint64_t count) {
-    if (count != 0) list.push_back({{"type", type}, {"name", name}, {"id", id}, {"count", count}});
-  };
-  add("cpu", "", 1, size.cpus);
-  add("mem", "", 2, size.mem_mb);
-  add("node", "", 4, size.nodes);
-  add("billing", "", 5, size.cpus);
-  add("gres", "gpu", 1001, size.gpus);
-  return list;
-}
-
-Json seconds_and_micros(uint64_t us) { return {{"seconds", us / 1'000'000}, {"microseconds", us % 1'000'000}}; }
 
 void add_processor_times(Json& time, const RecordRow& r) {
   const RunUse none, &use = r.use == nullptr ? none : *r.use;
@@ -132,7 +118,7 @@ Json step(const RecordRow& r) {
                  {"total", used(r, Amount::kSum)}}},
                {"consumed",
                 {{"max", Json::array()}, {"min", Json::array()}, {"average", Json::array()}, {"total", Json::array()}}},
-               {"allocated", tres(r.size)}};
+               {"allocated", tres_json(r.size)}};
   return j;
 }
 
@@ -192,8 +178,9 @@ Json record(const RecordRow& r, const std::string& cluster) {
   j["state"] = {{"current", Json::array({state_word(r)})}, {"reason", reason_word(job)}};
   j["steps"] = Json::array();
   j["submit_line"] = s.submit_line();
-  j["tres"] = {{"allocated", r.has_size ? tres(r.size) : Json::array()},
-               {"requested", tres({node_count(job), task_count(job), cpu_count(job), gpu_count(job), memory_mb(job)})}};
+  j["tres"] = {
+      {"allocated", r.has_size ? tres_json(r.size) : Json::array()},
+      {"requested", tres_json({node_count(job), task_count(job), cpu_count(job), gpu_count(job), memory_mb(job)})}};
   j["used_gres"] = "";
   j["user"] = s.user();
   j["wckey"] = {{"wckey", s.wckey()}, {"flags", Json::array()}};

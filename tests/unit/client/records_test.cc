@@ -5,7 +5,7 @@
 
 #include "build_job.h"
 #include "client/records/record_fields.h"
-#include "client/records/record_json.h"
+#include "client/json/record_json.h"
 
 namespace gw::client {
 namespace {

@@ -1,42 +1,25 @@
 // See record_json.h.
-#include "client/records/record_json.h"
-
-#include <nlohmann/json.hpp>
+#include "client/json/record_json.h"
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/json/record_parts.h"
 #include "client/show/job_view.h"
 #include "client/show/show_json.h"
 
 namespace gw::client {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using model::RunUse;
 using model::UseKind;
-
-Json number(int64_t value) { return {{"set", true}, {"infinite", false}, {"number", value}}; }
+using slurm::Json;
+using slurm::number;
 
 Json exit_json(const model::ExitStatus& exit) {
   const char* status = exit.signo != 0 ? "SIGNALED" : exit.code != 0 ? "ERROR" : "SUCCESS";
   return {
       {"status", Json::array({status})}, {"return_code", number(exit.code)}, {"signal", {{"id", number(exit.signo)}}}};
 }
-
-Json tres_json(const RecordSize& size) {
-  Json list = Json::array();
-  const auto add = [&list](const char* type, const char* name, int id, uint64_t count) {
-    if (count != 0) list.push_back({{"type", type}, {"name", name}, {"id", id}, {"count", count}});
-  };
-  add("cpu", "", 1, size.cpus);
-  add("mem", "", 2, size.mem_mb);
-  add("node", "", 4, size.nodes);
-  add("billing", "", 5, size.cpus);
-  add("gres", "gpu", 1001, size.gpus);
-  return list;
-}
-
-Json seconds_and_micros(uint64_t us) { return {{"seconds", us / 1'000'000}, {"microseconds", us % 1'000'000}}; }
 
 Json time_json(const RecordRow& r) {
   const RunUse none, &use = r.use == nullptr ? none : *r.use;
@@ -132,8 +115,7 @@ Json job_json(const RecordRow& r, const std::string& cluster) {
   j["time"]["submission"] = r.job->status().submitted_us() / 1'000'000;
   j["time"]["eligible"] = r.eligible.seconds();
   const base::Duration limit = time_limit(*r.job);
-  j["time"]["limit"] = limit == base::kUnlimited ? Json{{"set", false}, {"infinite", true}, {"number", 0}}
-                                                 : number(limit.us / 60'000'000);
+  j["time"]["limit"] = limit == base::kUnlimited ? slurm::infinite() : number(limit.us / 60'000'000);
   j["gpu_use"] = gpu_use_json(r);
   j["required"] = {{"CPUs", cpu_count(*r.job)}, {"memory", memory_mb(*r.job)}};
   j["tres"] = {{"allocated", r.has_size ? tres_json(r.size) : Json::array()},
