@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/text.h"
-#include "client/json/slurm_records.h"
 #include "client/json/record_json.h"
+#include "client/json/slurm_records.h"
 #include "client/show/array_view.h"
 #include "cmds/gacct/acct_options.h"
 #include "cmds/gacct/efficiency.h"

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "build_job.h"
-#include "client/records/record_fields.h"
 #include "client/json/record_json.h"
+#include "client/records/record_fields.h"
 
 namespace gw::client {
 namespace {
