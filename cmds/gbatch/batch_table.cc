@@ -1,6 +1,7 @@
 // The option table and the pages of gbatch: the attributes of a job, and what only gbatch itself does.
 #include "cmds/gbatch/batch_table.h"
 
+#include "cmds/request/queue_options.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
 #include "cmds/shared/commands.h"
@@ -72,6 +73,7 @@ std::vector<Option> batch_table(BatchOptions& o, client::CommonFlags& flags, bas
   add_behaviour(t, o);
   add_slurm_forms(t, o, kByBatch);
   add_slurm_options(t, o, kByBatch);
+  add_queue_options(t, o);
   client::add_common_options(t, flags);
   add_older_spellings(t);
   return t;

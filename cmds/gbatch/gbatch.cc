@@ -1,21 +1,16 @@
 // gbatch (sbatch): submits a batch script, or tests whether it could run, and may wait for its end.
 // Invariant: on success stdout holds the one line that says the job's number, and stderr holds nothing but warnings.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-#include "base/counted.h"
 #include "base/text.h"
 #include "client/options/directives.h"
 #include "client/options/in_effect.h"
-#include "client/show/array_view.h"
-#include "client/show/job_view.h"
 #include "cmds/gbatch/batch_components.h"
 #include "cmds/gbatch/batch_table.h"
+#include "cmds/gbatch/submission.h"
 #include "cmds/request/batch_script.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/shared/commands.h"
@@ -46,38 +41,6 @@ struct Invocation {
   BatchOptions early;
   client::OptionsInEffect* seen = nullptr;  ///< All options that count are noted here.
 };
-
-base::Result<std::string> current_directory() {
-  char path[PATH_MAX];
-  if (::getcwd(path, sizeof path) == nullptr)
-    return base::fail_errno("the current directory cannot be found", errno, "change to another, or use --chdir");
-  return std::string(path);
-}
-
-base::Status fill_launch(const Program& program, BatchOptions& o, const Script& script, const Invocation& inv,
-                         Args args) {
-  model::Launch& l = o.spec.launch;
-  if (!o.chdir.starts_with('/')) {
-    GW_TRY(here, current_directory());
-    o.chdir = o.chdir.empty() ? here : here + "/" + o.chdir;
-  }
-  l.work_dir = o.chdir;
-  if (inv.line.operands.size() > 1) l.args.assign(inv.line.operands.begin() + 1, inv.line.operands.end());
-  l.umask = present_umask();
-  std::map<std::string, uint64_t> limits = present_limits();
-  GW_TRY_STATUS(keep_propagated(o.slurm.propagate, limits));
-  l.limits = model::Limits(std::move(limits));
-  l.slurm_names = program.is_slurm;
-  l.command = script.path;
-  o.spec.submit_host = host_name();
-  o.spec.submit_line = submit_line(program.name, args);
-  if (o.spec.name.empty()) {
-    const size_t slash = script.label.rfind('/');
-    o.spec.name =
-        script.label == "stdin" ? program.name : script.label.substr(slash == std::string::npos ? 0 : slash + 1);
-  }
-  return {};
-}
 
 Step<Script> get_script(const Invocation& inv) {
   if (inv.early.wrap) {
@@ -124,31 +87,6 @@ base::Result<std::string> environment_of(const BatchOptions& o) {
   return export_environment(o.export_form, present_environment(), more);
 }
 
-Step<wire::SubmitRequest> submission(const Program& program, std::vector<BatchOptions>& components,
-                                     const Script& script, const Invocation& inv, Args args,
-                                     std::vector<std::string>& notes) {
-  wire::SubmitRequest submit;
-  for (BatchOptions& o : components) {
-    std::vector<std::string> unsaid;  // what is left out is the same for each
-    if (auto done = complete(o, &o == &components.front() ? notes : unsaid); !done)
-      return refuse(as_refused(program, "Batch job submission failed: ", done.error()), kExitFailed);
-    if (auto done = fill_launch(program, o, script, inv, args); !done) return refuse(done.error(), kExitFailed);
-    *(&o == &components.front() ? submit.mutable_spec() : submit.add_components()) = wire::to_wire(o.spec);
-  }
-  const BatchOptions& first = components.front();
-  auto environment = environment_of(first);
-  if (!environment) return refuse(environment.error(), kExitBatchUsage);
-  struct stat st {};
-  if (::stat(first.spec.launch.work_dir.c_str(), &st) != 0)
-    notes.push_back("work directory " + base::printable(first.spec.launch.work_dir) + " does not exist on this host");
-  submit.set_script(script.bytes);
-  submit.set_environment(*environment);
-  submit.set_test_only(first.test_only);
-  if (first.array)
-    *submit.mutable_array() = wire::to_wire(model::ArrayTasks{first.array->tasks, first.array->throttle, 0, 0, {}});
-  return submit;
-}
-
 /// `options` becomes those of the first component, which speak for the whole job.
 Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& options, const Invocation& inv, Args args,
                                     std::vector<std::string>& notes) {
@@ -159,52 +97,18 @@ Step<wire::ApiRequest> make_request(const Program& program, BatchOptions& option
   if (!script) return tl::unexpected(script.error());
   auto components = read_job(*script, inv);
   if (!components) return refuse(components.error(), kExitBatchUsage);
-  auto submit = submission(program, *components, *script, inv, args, notes);
-  if (!submit) return tl::unexpected(submit.error());
-  options = std::move(components->front());
+  auto environment = environment_of(components->front());
+  if (!environment) return refuse(environment.error(), kExitBatchUsage);
+  std::vector<std::string> script_args;
+  if (inv.line.operands.size() > 1) script_args.assign(inv.line.operands.begin() + 1, inv.line.operands.end());
+  Submission submission{std::move(*script), std::move(*components), std::move(script_args), std::move(*environment),
+                        submit_line(program.name, args)};
+  auto submit = submit_request(program, submission, notes);
+  if (!submit) return refuse(submit.error(), kExitFailed);
+  options = std::move(submission.components.front());
   wire::ApiRequest request;
   *request.mutable_submit() = std::move(*submit);
   return request;
-}
-
-int exit_code_of(const Program& program, const wire::Job& job, bool quiet) {
-  const wire::Outcome& o = job.status().ended().outcome();
-  const model::JobState state = client::state_of(job);
-  const uint32_t failed_tasks = job.status().tasks().failed();
-  if (failed_tasks > 0 && !quiet)
-    client::print_note(program, fmt::format("{} of the array did not complete; the worst of them:",
-                                            base::counted(failed_tasks, "task")));
-  if (state != model::JobState::kCompleted && !quiet) {
-    const std::string detail = client::reason_detail(job);
-    std::string how;
-    if (o.exit_signo() > 0)
-      how = fmt::format(" by signal {}", o.exit_signo());
-    else if (o.exit_code() != 0)
-      how = fmt::format(" with exit code {}", o.exit_code());
-    client::print_note(program, fmt::format("job {} ended {}{}{}{}", client::shown_id(job), model::long_name(state),
-                                            how, detail.empty() ? "" : ": ", base::printable(detail, 1000)));
-  }
-  if (o.exit_signo() > 0) return 128 + o.exit_signo();
-  if (o.exit_code() != 0) return o.exit_code();
-  return state == model::JobState::kCompleted && failed_tasks == 0 ? kExitOk : kExitFailed;
-}
-
-/// Before the id is printed: whoever has read it and ends this program is told.
-void explain_when_interrupted(const Program& program, uint32_t id) {
-  const char prefix = program.is_slurm ? 's' : 'g';
-  say_when_interrupted(
-      program,
-      fmt::format("no longer waiting; job {0} continues: {1}queue -j {0} shows it, {1}cancel {0} ends it", id, prefix));
-}
-
-int wait_for(const Program& program, client::Connection& connection, uint32_t id, bool quiet) {
-  wire::ApiRequest request;
-  request.mutable_wait_job()->set_id(id);
-  auto reply = connection.call(std::move(request));
-  if (!reply)
-    return failed(program, {reply.error().code, fmt::format("waiting for job {}: {}", id, reply.error().what),
-                            reply.error().hint});
-  return exit_code_of(program, reply->wait_job().job(), quiet);
 }
 
 /// `cluster`: behind the number alone, if clusters were asked for.

@@ -2,7 +2,10 @@
 #include "cmds/main/dispatch.h"
 
 #include <array>
+#include <optional>
 
+#include "cmds/pbs/commands.h"
+#include "cmds/sge/commands.h"
 #include "cmds/shared/commands.h"
 
 namespace gw::cmds {
@@ -35,6 +38,36 @@ constexpr std::array<Entry, 17> kCommands = {{
     {"greport", "sreport", run_greport},
 }};
 
+/// Commands of other batch systems, two of which may have the same name.
+struct QueueEntry {
+  std::string_view name;
+  int (*of_pbs)(const queue::Caller&, Args);
+  int (*of_sge)(const queue::Caller&, Args);  ///< Null: Grid Engine has none.
+};
+constexpr std::array<QueueEntry, 8> kQueueCommands = {{
+    {"qsub", pbs::run_qsub, sge::run_qsub},
+    {"qstat", pbs::run_qstat, sge::run_qstat},
+    {"qdel", pbs::run_qdel, sge::run_qdel},
+    {"qhold", pbs::run_qhold, sge::run_qhold},
+    {"qrls", pbs::run_qhold, sge::run_qhold},
+    {"qalter", pbs::run_qalter, sge::run_qalter},
+    {"qselect", pbs::run_qselect, sge::run_qselect},
+    {"pbsnodes", pbs::run_pbsnodes, nullptr},
+}};
+
+/// Runs it, if the name is one of these, and the folder that it was called from says whose it is.
+std::optional<int> run_of_queue(const Program& program, const std::string& path, Args args) {
+  for (const QueueEntry& e : kQueueCommands) {
+    if (e.name != program.name) continue;
+    auto system = queue::system_of_program();
+    if (!system) system = queue::system_of(path);
+    if (!system || (*system == queue::System::kSge && e.of_sge == nullptr)) break;
+    const queue::Caller caller{{program.name, false}, *system};
+    return *system == queue::System::kSge ? e.of_sge(caller, args) : e.of_pbs(caller, args);
+  }
+  return std::nullopt;
+}
+
 const Entry* find(std::string_view name) {
   for (const Entry& e : kCommands)
     if (!name.empty() && (e.own_name == name || e.slurm_name == name)) return &e;
@@ -48,6 +81,8 @@ int run_by_name(const std::vector<std::string>& argv) {
   if (args.empty()) return client::kExitFailed;
   Program program = client::program_from(args.front());
   const Entry* entry = find(program.name);
+  if (entry == nullptr)
+    if (const auto code = run_of_queue(program, args.front(), args.subspan(1))) return *code;
   if (entry == nullptr && args.size() > 1) {
     args = args.subspan(1);
     program = client::program_from(args.front());

@@ -36,27 +36,9 @@ struct ExportForm {
   std::vector<std::string> settings;  ///< NAME=value
 };
 
-/// Commas separate entries, except inside quotes: NAME='a,b'.
-base::Result<std::vector<std::string>> split_entries(std::string_view form) {
-  std::vector<std::string> entries(1);
-  char quote = 0;
-  for (char c : form) {
-    if (quote != 0 && c == quote)
-      quote = 0;
-    else if (quote == 0 && (c == '\'' || c == '"'))
-      quote = c;
-    else if (quote == 0 && c == ',')
-      entries.emplace_back();
-    else
-      entries.back() += c;
-  }
-  if (quote != 0) return base::invalid("--export: a quote is not closed in " + base::printable(form, 80));
-  return entries;
-}
-
 base::Result<ExportForm> parse_form(std::string_view form) {
   ExportForm f;
-  GW_TRY(entries, split_entries(form));
+  GW_TRY(entries, split_variables(form, "--export"));
   const bool alone = entries.size() == 1;
   for (const std::string& entry : entries) {
     if (base::iequals(entry, "ALL")) {
@@ -78,6 +60,23 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
 }
 
 }  // namespace
+
+base::Result<std::vector<std::string>> split_variables(std::string_view form, std::string_view option) {
+  std::vector<std::string> entries(1);
+  char quote = 0;
+  for (char c : form) {
+    if (quote != 0 && c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (quote == 0 && c == ',')
+      entries.emplace_back();
+    else
+      entries.back() += c;
+  }
+  if (quote != 0) return base::invalid(std::string(option) + ": a quote is not closed in " + base::printable(form, 80));
+  return entries;
+}
 
 base::Result<std::string> export_environment(std::string_view form, const std::vector<std::string>& environ_lines,
                                              const std::vector<std::string>& more) {

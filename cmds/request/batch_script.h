@@ -30,6 +30,8 @@ Script wrapped_script(const std::string& command);
 /// Errors: empty, only blanks, no #!, NUL bytes, DOS line ends, over kMaxScript bytes.
 base::Status check_script(std::string_view bytes);
 
+/// Commas separate entries, except inside quotes: NAME='a,b'. `option` is for errors: a quote that is not closed.
+base::Result<std::vector<std::string>> split_variables(std::string_view form, std::string_view option);
 /// Makes the environment block (NUL-separated NAME=value) by a form of --export: ALL, NONE, NIL, names, NAME=value.
 /// `environ_lines` is the present environment. NONE and lists of names still bring SLURM_* and GANGWAY_*. `more`:
 /// settings that go along whatever the form. Errors: a malformed entry.

@@ -34,6 +34,23 @@ struct SlurmForms {
   std::vector<std::pair<std::string, std::string>> for_steps;  ///< Variables that the job's steps read.
 };
 
+/// What options of qsub say of a job that nothing in gbatch says (queue_options.h).
+struct QueueForms {
+  bool has_environment = false;        ///< That of the submission goes along.
+  std::vector<std::string> variables;  ///< NAME or NAME=value.
+  std::string join;                    ///< "oe", "eo", "n" or empty: one file for both outputs, and whose.
+  std::string output, error, shell, arguments;
+  std::string environment;            ///< The parallel environment, -pe of Grid Engine.
+  std::vector<std::string> hold_for;  ///< Jobs whose end it waits for, by number or name.
+  std::string hold_for_array;         ///< An array, each of whose tasks a task of this one waits for.
+  uint32_t slots = 0;                 ///< Of that environment.
+  uint32_t at_once = 0;               ///< Tasks of the array; 0: not said.
+  int priority = 0;
+  bool is_command = false;  ///< What is submitted is a command, not a script.
+  bool is_terse = false;
+  bool is_here = false;  ///< It runs where it was submitted.
+};
+
 /// Everything that gbatch was told of a job, or of one component of a heterogeneous job.
 struct BatchOptions {
   /// What one source (directives, environment, command line) has given of options that exclude each other.
@@ -45,6 +62,7 @@ struct BatchOptions {
   model::JobSpec spec = spec_without_a_time();  ///< A time limit of zero: not said.
   GpuOptions gpus;
   SlurmForms slurm;
+  QueueForms queue;
   LeftOut left_out;
   Given given;
   bool says_cpus = false;  ///< Some source has given one of them.

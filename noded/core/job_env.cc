@@ -12,7 +12,7 @@
 #include "model/request.h"
 #include "noded/core/command_path.h"
 #include "noded/core/env_map.h"
-#include "noded/core/pbs_env.h"
+#include "noded/core/queue_env.h"
 
 namespace gw::noded {
 
@@ -216,7 +216,7 @@ void put_job(Env& env, const NodeFacts& node, const wire::Prepare& prepare, cons
   put_request(env, prepare);
   put_gpus(env, node, prepare);
   put_components(env, prepare);
-  put_pbs(env, node, prepare);
+  put_queue_variables(env, node, prepare);
 }
 
 std::vector<std::string> program_environment(const NodeFacts& node, const wire::Prepare& p, const UserInfo& user,

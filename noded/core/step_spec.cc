@@ -15,7 +15,7 @@
 #include "noded/core/env_map.h"
 #include "noded/core/job_env.h"
 #include "noded/core/node_allocation.h"
-#include "noded/core/pbs_env.h"
+#include "noded/core/queue_env.h"
 #include "noded/core/step_env.h"
 #include "wire/convert.h"
 
@@ -151,7 +151,8 @@ wire::StepSpec make_step_spec(const NodeFacts& node, const wire::Prepare& prepar
       spec.set_login_seconds(*login);
       continue;
     }
-    if (line.starts_with("PBS_NODEFILE=")) spec.set_pbs_nodes(pbs_node_lines(prepare.gang()));
+    if (line == "PBS_NODEFILE=" + spec.dir() + "/" + kSlotsFile) spec.set_slots(pbs_node_lines(prepare.gang()));
+    if (line == "PE_HOSTFILE=" + spec.dir() + "/" + kSlotsFile) spec.set_slots(sge_host_lines(prepare));
     spec.add_env(std::move(line));
   }
   spec.set_work_dir(launch.work_dir());

@@ -9,7 +9,7 @@
 #include <csignal>
 
 #include "base/check.h"
-#include "noded/core/pbs_env.h"
+#include "noded/core/queue_env.h"
 #include "noded/shell/node_program.h"
 #include "noded/step/contain/contain_spec.h"
 #include "noded/step/contain/plugin_loader.h"
@@ -168,7 +168,7 @@ void Daemon::handle(const KeepOrder& effect) {
 }
 
 static_assert(std::string_view(kHostsFile) == step::kHostsFile, "jobs are told where to look");
-static_assert(std::string_view(kPbsNodeFile) == step::kPbsNodeFile, "scripts with #PBS lines, too");
+static_assert(std::string_view(kSlotsFile) == step::kSlotsFile, "scripts of PBS and Grid Engine, too");
 
 void Daemon::handle(const KeepHosts& effect) {
   const RunKey run{effect.order.job(), effect.order.attempt(), 0};

@@ -2,6 +2,7 @@
 #include "client/options/directives.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -41,15 +42,29 @@ base::Status fill_words(Directive& d, std::string_view rest) {
   return {};
 }
 
+/// Takes the next line off.
+std::string_view next_line(std::string_view& script) {
+  const size_t end = script.find('\n');
+  const std::string_view line = script.substr(0, end);
+  script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
+  return line;
+}
+
+/// What follows the prefix, if the line is such a directive.
+std::optional<std::string_view> own_words(std::string_view line, const OwnDirectives& own) {
+  if (own.prefix.empty() || !line.starts_with(own.prefix)) return std::nullopt;
+  const std::string_view rest = line.substr(own.prefix.size());
+  if (own.is_everywhere) return base::trim(rest).starts_with('-') ? std::optional(rest) : std::nullopt;
+  return rest.empty() || rest[0] == ' ' || rest[0] == '\t' ? std::optional(rest) : std::nullopt;
+}
+
 }  // namespace
 
 base::Result<std::vector<Directive>> read_directives(std::string_view script, std::string_view path, bool ignore_pbs) {
   std::vector<Directive> found;
   size_t number = 0;
   while (!script.empty()) {
-    const size_t end = script.find('\n');
-    const std::string_view line = script.substr(0, end);
-    script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
+    const std::string_view line = next_line(script);
     ++number;
     if (is_command(line)) break;
     const std::string_view kind = kind_of(line);
@@ -59,6 +74,35 @@ base::Result<std::vector<Directive>> read_directives(std::string_view script, st
     found.push_back(std::move(d));
   }
   return found;
+}
+
+base::Result<std::vector<Directive>> read_own_directives(std::string_view script, std::string_view path,
+                                                         const OwnDirectives& own) {
+  std::vector<Directive> found;
+  for (size_t number = 1; !script.empty(); ++number) {
+    const std::string_view line = next_line(script);
+    if (is_command(line) && !own.is_everywhere) break;
+    const auto rest = own_words(line, own);
+    if (!rest) continue;
+    Directive d{number, own.prefix, {}};
+    auto words = base::split_shell_words(*rest);
+    if (!words) return at(path, d, words.error());
+    auto translated = own.translate(*words);
+    if (!translated) return at(path, d, translated.error());
+    d.words = std::move(*translated);
+    found.push_back(std::move(d));
+  }
+  return found;
+}
+
+std::string_view other_directives(std::string_view script, std::string_view own) {
+  while (!script.empty()) {
+    const std::string_view line = next_line(script);
+    if (is_command(line)) break;
+    for (const std::string_view kind : {"#SBATCH", "#PBS", "#$"})
+      if (kind != own && line.starts_with(kind) && base::trim(line.substr(kind.size())).starts_with('-')) return kind;
+  }
+  return {};
 }
 
 base::Status apply_directives(const std::vector<Option>& table, std::span<const Directive> directives,

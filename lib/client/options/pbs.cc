@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -77,7 +78,7 @@ Status read_part(Nodes& nodes, const Words& words) {
   return {};
 }
 
-Status translate_nodes(const std::string& value, Words& out) {
+Status translate_nodes(const std::string& value, bool is_qsub, Words& out) {
   Words parts;
   for (std::string& part : base::split(value, '+')) {
     if (part.starts_with("ppn=") && !parts.empty())  // a slip that is seen often
@@ -91,8 +92,9 @@ Status translate_nodes(const std::string& value, Words& out) {
   out.push_back("--nodes=" + std::to_string(nodes.count));
   if (!nodes.is_even)
     out.push_back("--ntasks=" + std::to_string(nodes.tasks));
-  else if (nodes.most_tasks > 1 || value.find("ppn=") != std::string::npos)
+  else if (nodes.most_tasks > 1 || is_qsub || value.find("ppn=") != std::string::npos)
     out.push_back("--ntasks-per-node=" + std::to_string(nodes.most_tasks));
+  if (is_qsub) out.emplace_back("--cpus-per-task=1");  // whatever a line before asked for
   if (nodes.gpus > 0) out.push_back("--gpus-per-node=" + std::to_string(nodes.gpus));
   if (!nodes.hosts.empty()) out.push_back("--nodelist=" + base::join(nodes.hosts, ","));
   if (!nodes.features.empty()) out.push_back("--constraint=" + base::join(nodes.features, "&"));
@@ -158,9 +160,9 @@ Status translate_select(const std::string& value, Words& out) {
 
 // ---- The other resources
 
-Status translate_resource(const std::string& resource, Words& out) {
+Status translate_resource(const std::string& resource, bool is_qsub, Words& out) {
   const auto [key, value] = key_and_value(std::string(base::trim(resource)));
-  if (key == "nodes") return translate_nodes(value, out);
+  if (key == "nodes") return translate_nodes(value, is_qsub, out);
   if (key == "select") return translate_select(value, out);
   const bool is_seconds = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (key == "walltime") {
@@ -195,6 +197,18 @@ std::string path_of(const std::string& value, const char* ending) {
   return path;
 }
 
+/// "AFTEROK:3[].SERVER:4" as gbatch has it: of ids the number alone, of the words about arrays those about all.
+std::string dependency_of(const std::string& value) {
+  Words terms;
+  for (const std::string& term : base::split(value, ',')) {
+    Words parts = base::split(term, ':');
+    for (size_t i = 1; i < parts.size(); ++i) parts[i] = parts[i].substr(0, parts[i].find_first_of(".["));
+    if (parts[0].starts_with("after") && parts[0].ends_with("array")) parts[0].resize(parts[0].size() - 5);
+    terms.push_back(base::join(parts, ":"));
+  }
+  return base::join(terms, ",");
+}
+
 std::string mail_events(const std::string& letters) {
   Words events;
   for (const auto& [letter, event] : {std::pair{'b', "BEGIN"}, std::pair{'e', "END"}, std::pair{'a', "FAIL"}})
@@ -221,10 +235,22 @@ void translate_variables(const std::string& value, Words& out) {
   if (!settings.empty()) out.push_back("--export=ALL," + base::join(settings, ","));
 }
 
+/// Commas separate attributes, and the terms of a dependency.
+Words split_attributes(const std::string& value) {
+  Words attributes;
+  for (std::string& part : base::split(value, ',')) {
+    if (part.find('=') == std::string::npos && !attributes.empty() && attributes.back().starts_with("depend="))
+      attributes.back() += "," + part;
+    else
+      attributes.push_back(std::move(part));
+  }
+  return attributes;
+}
+
 void translate_attribute(const std::string& attribute, Words& out) {
   const auto [key, value] = key_and_value(attribute);
   if (key == "depend")
-    out.push_back("--dependency=" + value);
+    out.push_back("--dependency=" + dependency_of(value));
   else if (key == "block" && base::iequals(value, "true"))
     out.emplace_back("--wait");
   else
@@ -236,10 +262,71 @@ constexpr std::pair<char, std::string_view> kSame[] = {{'N', "--job-name="}, {'A
                                                        {'d', "--chdir="},    {'w', "--chdir="},   {'J', "--array="},
                                                        {'t', "--array="},    {'P', "--wckey="}};
 /// Without a value.
-constexpr std::string_view kFlags = "VhIXzxnfEK";
+constexpr std::string_view kFlags = "VhIXzxnfEKG";
+/// What qsub takes, of each.
+constexpr std::string_view kLettersOfPro = "aAcCefGhIjJklmMNopPqrRSuvVWXz";
+constexpr std::string_view kLettersOfTorque = "abcACdDeEfFhIjkKlLmMnNopPqrStTuvVwWxXz";
+
+bool takes_value(char letter, PbsKind kind) {
+  if (kFlags.find(letter) == std::string_view::npos) return true;
+  return kind == PbsKind::kTorque && letter == 'K';
+}
 /// What changes nothing: all of the environment goes along, the first line of the script names its shell, output and
 /// errors share a file unless both are named, and what is kept, printed or checkpointed is not asked of gbatch.
 constexpr std::string_view kNothing = "VjSkczEfKxC";
+
+/// Errors: the other of the two has it.
+Status check_letter(char letter, PbsKind kind) {
+  const std::string_view mine = kind == PbsKind::kPro ? kLettersOfPro : kLettersOfTorque;
+  if (kind == PbsKind::kAny || mine.find(letter) != std::string_view::npos) return {};
+  std::string hint;
+  if (letter == 't') hint = "that is Torque's; arrays of PBS Pro are -J";
+  if (letter == 'J') hint = "that is PBS Pro's; arrays of Torque are -t";
+  return invalid("invalid option -- '" + base::printable({&letter, 1}) + "'", std::move(hint));
+}
+
+/// What a job of qsub has otherwise than one of sbatch's. True: it is done.
+Result<bool> translate_for_qsub(char letter, const std::string& value, Words& out) {
+  switch (letter) {
+    case 'l':
+      for (const std::string& resource : base::split(value, ','))
+        GW_TRY_STATUS(translate_resource(resource, true, out));
+      return true;
+    case 'V':
+      out.emplace_back("--queue-environment");
+      return true;
+    case 'v':
+      out.push_back("--queue-variables=" + value);
+      return true;
+    case 'j':
+      if (value != "oe" && value != "eo" && value != "n")
+        return invalid("-j: \"" + base::printable(value, 20) + "\" is none of oe, eo, n");
+      out.push_back("--queue-join=" + value);
+      return true;
+    case 'o':
+      out.push_back("--queue-output=" + value);
+      return true;
+    case 'e':
+      out.push_back("--queue-error=" + value);
+      return true;
+    case 'S':
+      out.push_back("--queue-shell=" + value.substr(0, value.find_first_of("@,")));
+      return true;
+    case 'z':
+      out.emplace_back("--quiet");
+      return true;
+    case 'F':
+      out.push_back("--queue-arguments=" + value);
+      return true;
+    case 'p': {
+      GW_TRY(priority, base::parse_int(value, -1024, 1023, "-p"));
+      out.push_back("--queue-priority=" + std::to_string(priority));
+      return true;
+    }
+    default:
+      return false;
+  }
+}
 
 Status translate_option(char letter, const std::string& value, Words& out) {
   if (kNothing.find(letter) != std::string_view::npos) return {};
@@ -278,10 +365,11 @@ Status translate_option(char letter, const std::string& value, Words& out) {
       translate_variables(value, out);
       return {};
     case 'l':
-      for (const std::string& resource : base::split(value, ',')) GW_TRY_STATUS(translate_resource(resource, out));
+      for (const std::string& resource : base::split(value, ','))
+        GW_TRY_STATUS(translate_resource(resource, false, out));
       return {};
     case 'W':
-      for (const std::string& attribute : base::split(value, ',')) translate_attribute(attribute, out);
+      for (const std::string& attribute : split_attributes(value)) translate_attribute(attribute, out);
       return {};
     default:
       if (std::isalpha(static_cast<unsigned char>(letter)) == 0)
@@ -293,19 +381,43 @@ Status translate_option(char letter, const std::string& value, Words& out) {
 
 }  // namespace
 
-base::Result<Words> translate_pbs(const Words& words) {
+base::Result<Words> translate_pbs(const Words& words, PbsRules rules) {
   Words out;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
+  std::string word;
+  for (size_t i = 0; i < words.size();) {
+    if (word.empty()) word = words[i];
     if (word.size() < 2 || word[0] != '-') return invalid("unexpected word \"" + base::printable(word, 40) + "\"");
+    const char letter = word[1];
+    GW_TRY_STATUS(check_letter(letter, rules.kind));
     std::string value = word.substr(2);
-    if (kFlags.find(word[1]) == std::string_view::npos && value.empty()) {
-      if (i + 1 >= words.size()) return invalid("option " + base::printable(word) + " needs a value");
-      value = words[++i];
+    word.clear();
+    if (!takes_value(letter, rules.kind) && !value.empty() && rules.is_qsub)
+      word = "-" + std::exchange(value, {});  // letters in one word
+    else
+      ++i;
+    if (takes_value(letter, rules.kind) && value.empty()) {
+      if (i >= words.size()) return invalid("option " + base::printable(words[i - 1]) + " needs a value");
+      value = words[i++];
     }
-    GW_TRY_STATUS(translate_option(word[1], value, out));
+    bool is_done = false;
+    if (rules.is_qsub) {
+      GW_TRY(done, translate_for_qsub(letter, value, out));
+      is_done = done;
+    }
+    if (!is_done) GW_TRY_STATUS(translate_option(letter, value, out));
   }
   return out;
+}
+
+size_t count_pbs_options(const Words& words, PbsKind kind) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.size() < 2 || word[0] != '-' || word == "--") return i;
+    size_t at = 1;  // flags may share a word
+    while (at < word.size() && !takes_value(word[at], kind)) ++at;
+    if (at + 1 == word.size()) ++i;  // its value is a word of its own
+  }
+  return words.size();
 }
 
 }  // namespace gw::client

@@ -1,7 +1,10 @@
-// #PBS lines as options of gbatch, for PBS Pro and Torque alike.
-// Invariant: nothing stops a script that only informs, mails or tunes; what is left out becomes an option that says so.
+// Options of PBS's qsub, on #PBS lines and on its command line, as options of gbatch.
+// Invariants: nothing stops a script that only informs, mails or tunes; what is left out becomes an option that says
+// so. Words for gbatch of which nothing in gbatch(1) speaks are those of cmds/request/queue_options.h.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +16,20 @@ namespace gw::client {
 /// The option that translate_pbs() makes of what it leaves out, without dashes: its value is what was written.
 constexpr std::string_view kPbsLeftOut = "pbs-left-out";
 
-/// Errors: a word that is no option; a value that is missing or malformed; what would make another job of it (-I,
-/// chunks of several kinds).
-base::Result<std::vector<std::string>> translate_pbs(const std::vector<std::string>& words);
+/// Whose letters they are: those of all, as sbatch reads #PBS lines, or those of one of the two, which disagree on
+/// arrays and on what is an option at all.
+enum class PbsKind : uint8_t { kAny, kPro, kTorque };
+struct PbsRules {
+  PbsKind kind = PbsKind::kAny;
+  /// The job is qsub's, not sbatch's: it has the variables and the output files of PBS.
+  bool is_qsub = false;
+};
+
+/// Errors: a word that is no option; a value that is missing or malformed; what would make another job of it (-I on a
+/// line of a script, chunks of several kinds).
+base::Result<std::vector<std::string>> translate_pbs(const std::vector<std::string>& words, PbsRules rules = {});
+
+/// How many of the words are options of qsub, with their values; behind them stand the script and its arguments.
+size_t count_pbs_options(const std::vector<std::string>& words, PbsKind kind);
 
 }  // namespace gw::client

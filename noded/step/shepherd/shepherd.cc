@@ -79,7 +79,7 @@ void Shepherd::set_up() {
 }
 
 void Shepherd::start_task() {
-  for (const auto write : {write_script, write_pbs_nodes})
+  for (const auto write : {write_script, write_slots})
     if (const base::Status written = write(spec_); !written)
       return fail_start(model::EndReason::kLaunchFailed, written.error().text());
   const auto hosts = write_hosts(spec_);

@@ -77,9 +77,9 @@ base::Status write_script(const wire::StepSpec& spec) {
   return {};
 }
 
-base::Status write_pbs_nodes(const wire::StepSpec& spec) {
-  if (spec.pbs_nodes().empty()) return {};
-  return tell(spec.dir() + "/" + kPbsNodeFile, spec.pbs_nodes(), spec.uid(), spec.gid());
+base::Status write_slots(const wire::StepSpec& spec) {
+  if (spec.slots().empty()) return {};
+  return tell(spec.dir() + "/" + kSlotsFile, spec.slots(), spec.uid(), spec.gid());
 }
 
 base::Result<std::string> write_hosts(const wire::StepSpec& spec) {

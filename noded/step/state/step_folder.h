@@ -17,16 +17,16 @@ namespace gw::noded::step {
 /// What a preempted job is told; nothing is there before.
 constexpr char kPreemptFile[] = "preempted";
 constexpr char kHostsFile[] = "nodes";
-/// What PBS_NODEFILE names.
-constexpr char kPbsNodeFile[] = "pbs_nodes";
+/// What PBS_NODEFILE and PE_HOSTFILE name.
+constexpr char kSlotsFile[] = "slots";
 
 /// Makes the folder (its parent must exist) and listens on its socket. Errors: it exists already; path too long; errno.
 base::Result<proc::OwnedFd> make_state_dir(const std::string& dir);
 /// Writes `dir/script`, mode 0500, owned by the user. Errors: errno.
 base::Status write_script(const wire::StepSpec& spec);
 std::string script_path(const std::string& dir);
-/// Writes `dir/pbs_nodes`, for the user to read, if there is to be one. Errors: errno.
-base::Status write_pbs_nodes(const wire::StepSpec& spec);
+/// Writes `dir/slots`, for the user to read, if there is to be one. Errors: errno.
+base::Status write_slots(const wire::StepSpec& spec);
 /// Path of the step's /etc/hosts, written if spec.hosts has lines: the machine's file and those lines.
 base::Result<std::string> write_hosts(const wire::StepSpec& spec);
 

@@ -103,14 +103,14 @@ TEST_F(StepSpecTest, SetsEveryVariableUnderBothNames) {
 TEST_F(StepSpecTest, ScriptsWithPbsLinesAreToldInTheirWords) {
   using namespace std::string_literals;
   EXPECT_EQ(env().count("PBS_JOBID"), 0u) << "nobody else is";
-  EXPECT_EQ(spec().pbs_nodes(), "");
+  EXPECT_EQ(spec().slots(), "");
   prepare.set_environment("PBS_ENVIRONMENT=PBS_BATCH\0PBS_O_WORKDIR=/w\0PBS_JOBID=3\0PBS_ARRAY_INDEX=9\0"s);
   prepare.mutable_gang()->set_nodes("n[0-2]");
   prepare.mutable_gang()->set_node_count(3);
   prepare.mutable_gang()->set_tasks("2(x2),1");
   prepare.mutable_gang()->set_all_tasks(5);
   auto have = env();
-  EXPECT_EQ(have["PBS_JOBID"], "7");
+  EXPECT_EQ(have["PBS_JOBID"], "7.c");
   EXPECT_EQ(have.count("PBS_ARRAY_INDEX"), 0u) << "that was an enclosing job's";
   EXPECT_EQ(have["PBS_O_WORKDIR"], "/w");
   EXPECT_EQ(have["PBS_JOBNAME"], "train");
@@ -120,16 +120,51 @@ TEST_F(StepSpecTest, ScriptsWithPbsLinesAreToldInTheirWords) {
   EXPECT_EQ(have["PBS_NUM_PPN"], "2");
   EXPECT_EQ(have["NCPUS"], "2");
   EXPECT_EQ(have["PBS_WALLTIME"], "3600");
-  EXPECT_EQ(have["PBS_NODEFILE"], "/s/steps/7.2/pbs_nodes");
-  EXPECT_EQ(spec().pbs_nodes(), "n0\nn0\nn1\nn1\nn2\n");
+  EXPECT_EQ(have["PBS_NODEFILE"], "/s/steps/7.2/slots");
+  EXPECT_EQ(spec().slots(), "n0\nn0\nn1\nn1\nn2\n");
   wire::ArrayPlace& place = *prepare.mutable_spec()->mutable_array();
   place.set_job(5);
   place.set_task(3);
   have = env();
-  EXPECT_EQ(have["PBS_JOBID"], "5[3]");
+  EXPECT_EQ(have["PBS_JOBID"], "5[3].c");
   EXPECT_EQ(have["PBS_ARRAY_INDEX"], "3");
   EXPECT_EQ(have["PBS_ARRAYID"], "3");
   EXPECT_EQ(have["PBS_ARRAY_ID"], "5");
+}
+
+TEST_F(StepSpecTest, ScriptsOfGridEngineAreToldInItsWords) {
+  using namespace std::string_literals;
+  prepare.set_environment("PE_HOSTFILE=/tmp/mine\0"s);
+  EXPECT_EQ(spec().slots(), "") << "that is the user's";
+  EXPECT_EQ(env().count("NSLOTS"), 0u) << "nobody else is";
+  prepare.set_environment("GANGWAY_SUBMITTED_BY=sge\0SGE_O_WORKDIR=/w\0PBS_ENVIRONMENT=PBS_BATCH\0"s);
+  prepare.mutable_gang()->set_nodes("n[0-2]");
+  prepare.mutable_gang()->set_node_count(3);
+  prepare.mutable_gang()->set_tasks("2(x2),1");
+  prepare.mutable_gang()->set_all_tasks(5);
+  prepare.mutable_spec()->mutable_request()->set_cpus_per_task(2);
+  auto have = env();
+  EXPECT_EQ(have.count("GANGWAY_SUBMITTED_BY"), 0u) << "what the job submits itself may be another's";
+  EXPECT_EQ(have.count("PBS_JOBID"), 0u);
+  EXPECT_EQ(have["SGE_O_WORKDIR"], "/w");
+  EXPECT_EQ(have["JOB_ID"], "7");
+  EXPECT_EQ(have["JOB_NAME"], "train");
+  EXPECT_EQ(have["QUEUE"], "main");
+  EXPECT_EQ(have["NSLOTS"], "10");
+  EXPECT_EQ(have["NHOSTS"], "3");
+  EXPECT_EQ(have["SGE_TASK_ID"], "undefined");
+  EXPECT_EQ(have["PE_HOSTFILE"], "/s/steps/7.2/slots");
+  EXPECT_EQ(spec().slots(), "n0 4 main@n0 UNDEFINED\nn1 4 main@n1 UNDEFINED\nn2 2 main@n2 UNDEFINED\n");
+  wire::ArrayPlace& place = *prepare.mutable_spec()->mutable_array();
+  place.set_job(5);
+  place.set_task(3);
+  place.set_least(1);
+  place.set_most(9);
+  place.set_step(2);
+  have = env();
+  EXPECT_EQ(have["JOB_ID"], "5");
+  EXPECT_EQ(have["SGE_TASK_ID"], "3");
+  EXPECT_EQ(have["SGE_TASK_FIRST"] + have["SGE_TASK_LAST"] + have["SGE_TASK_STEPSIZE"], "192");
 }
 
 TEST_F(StepSpecTest, ANodeFileThatCannotBeSaidIsNotNamed) {
@@ -138,7 +173,7 @@ TEST_F(StepSpecTest, ANodeFileThatCannotBeSaidIsNotNamed) {
   for (const char* tasks : {"2", "2(x", "2(x3)", "x(x2)", "", "4000000000(x2)", "1(x99999999)"}) {
     prepare.mutable_gang()->set_tasks(tasks);
     EXPECT_EQ(env().count("PBS_NODEFILE"), 0u) << tasks;
-    EXPECT_EQ(spec().pbs_nodes(), "") << tasks;
+    EXPECT_EQ(spec().slots(), "") << tasks;
   }
 }
 

@@ -1,0 +1,115 @@
+// See attributes.h.
+#include "cmds/pbs/attributes.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "client/conn/program.h"
+
+namespace gw::cmds::pbs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kLineWidth = 78;
+
+/// Long values go on behind a tab, where a comma was.
+void fold(std::string& out, const std::string& key, const std::string& value, const LineStyle& style) {
+  std::string line = std::string(static_cast<size_t>(style.indent), ' ') + key + " = ";
+  bool is_first = true;
+  for (const std::string& part : base::split(value, ',')) {
+    const std::string text = (is_first ? "" : ",") + part;
+    if (!is_first && !style.is_wide && line.size() + text.size() > kLineWidth) {
+      out += line + ",\n";
+      line = "\t" + part;
+    } else {
+      line += text;
+    }
+    is_first = false;
+  }
+  out += line + "\n";
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string element(std::string_view name, std::string_view value) {
+  return fmt::format("<{0}>{1}</{0}>", name, escaped(value));
+}
+
+/// "Resource_List", "ncpus"; of a name without a dot the second is empty.
+std::pair<std::string, std::string> list_and_part(const std::string& key) {
+  const size_t dot = key.find('.');
+  return {key.substr(0, dot), dot == std::string::npos ? std::string() : key.substr(dot + 1)};
+}
+
+/// Numbers as numbers.
+Json value_of(const std::string& text) {
+  if (const auto number = base::parse_int(text, INT64_MIN, INT64_MAX, "")) return *number;
+  return text;
+}
+
+}  // namespace
+
+std::string as_lines(const Record& record, const LineStyle& style) {
+  std::string out = std::string(style.title) + record.name + "\n";
+  for (const auto& [key, value] : record.attributes) fold(out, key, base::printable(value, 100'000), style);
+  return out + "\n";
+}
+
+std::string as_xml(const std::vector<Record>& records, std::string_view kind, std::string_view id) {
+  std::string out = "<Data>";
+  for (const Record& record : records) {
+    out += fmt::format("<{}>{}", kind, element(id, record.name));
+    std::string open;
+    for (const auto& [key, value] : record.attributes) {
+      const auto [list, part] = list_and_part(key);
+      if (!open.empty() && (part.empty() || list != open)) out += "</" + std::exchange(open, "") + ">";
+      if (!part.empty() && open.empty()) out += "<" + (open = list) + ">";
+      out += element(part.empty() ? list : part, base::printable(value, 100'000));
+    }
+    if (!open.empty()) out += "</" + open + ">";
+    out += fmt::format("</{}>", kind);
+  }
+  return out + "</Data>\n";
+}
+
+std::string as_json(const std::vector<Record>& records, std::string_view kind, const std::string& server,
+                    int64_t timestamp) {
+  Json j;
+  j["timestamp"] = timestamp;
+  j["pbs_version"] = version_text(false);
+  j["pbs_server"] = server;
+  Json& all = j[std::string(kind)] = Json::object();
+  for (const Record& record : records) {
+    Json& one = all[record.name] = Json::object();
+    for (const auto& [key, value] : record.attributes) {
+      const auto [list, part] = list_and_part(key);
+      (part.empty() ? one[list] : one[list][part]) = value_of(value);
+    }
+  }
+  return j.dump(4, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string version_text(bool is_torque) {
+  return std::string(is_torque ? "6.1.2" : "22.05.11") + " (gangway " + GANGWAY_VERSION + ")";
+}
+
+}  // namespace gw::cmds::pbs

@@ -1,0 +1,17 @@
+// The commands of PBS Pro and Torque; each takes its words and returns an exit code.
+#pragma once
+
+#include "cmds/queue/system.h"
+
+namespace gw::cmds::pbs {
+
+int run_qsub(const queue::Caller& caller, Args args);
+int run_qstat(const queue::Caller& caller, Args args);
+int run_qdel(const queue::Caller& caller, Args args);
+/// qhold and qrls.
+int run_qhold(const queue::Caller& caller, Args args);
+int run_qalter(const queue::Caller& caller, Args args);
+int run_qselect(const queue::Caller& caller, Args args);
+int run_pbsnodes(const queue::Caller& caller, Args args);
+
+}  // namespace gw::cmds::pbs

@@ -1,0 +1,91 @@
+// qalter of PBS Pro and Torque: what qsub said, said anew.
+#include "base/text.h"
+#include "cmds/gcontrol/control_verbs.h"
+#include "cmds/pbs/change.h"
+#include "cmds/pbs/commands.h"
+#include "cmds/queue/alter.h"
+
+namespace gw::cmds::pbs {
+namespace {
+
+using queue::Caller;
+
+constexpr std::string_view kAlterUsage = "qalter [OPTIONS of qsub] [-h u|o|s|n] JOB_ID...";
+
+/// Takes -h and its value out; the hold, or nothing.
+std::string take_hold(std::vector<std::string>& words) {
+  std::string hold;
+  for (size_t i = 0; i < words.size();) {
+    if (!words[i].starts_with("-h") || words[i].starts_with("--")) {
+      ++i;
+      continue;
+    }
+    const bool is_apart = words[i].size() == 2 && i + 1 < words.size();
+    hold = is_apart ? words[i + 1] : words[i].substr(2);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
+                words.begin() + static_cast<std::ptrdiff_t>(i + (is_apart ? 2 : 1)));
+  }
+  return hold;
+}
+
+struct Alteration {
+  std::vector<std::string> settings, operands;
+  std::string hold;
+};
+
+base::Result<Alteration> read_alteration(const Caller& caller, Args args) {
+  Alteration a;
+  std::vector<std::string> words(args.begin(), args.end());
+  a.hold = take_hold(words);
+  const size_t count = client::count_pbs_options(words, queue::pbs_kind(caller.system));
+  GW_TRY(options, client::translate_pbs({words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)},
+                                        {queue::pbs_kind(caller.system), true}));
+  a.operands.assign(words.begin() + static_cast<std::ptrdiff_t>(count), words.end());
+  std::vector<std::string> left_out;
+  GW_TRY(settings, queue::settings_of(options, left_out));
+  a.settings = std::move(settings);
+  if (!left_out.empty())
+    queue::say(caller, "warning: left out: " + base::join(left_out, ", ") + " (nothing changes them)", 0);
+  return a;
+}
+
+wire::ApiRequest hold_request(const JobIds& ids, const std::string& hold) {
+  wire::ApiRequest request;
+  wire::JobActionRequest& asked = *request.mutable_job_action();
+  ids.put(*asked.mutable_ids(), *asked.mutable_tasks());
+  asked.set_action(hold == "n" ? wire::kRelease : hold == "u" ? wire::kUserHold : wire::kHold);
+  return request;
+}
+
+}  // namespace
+
+int run_qalter(const Caller& caller, Args args) {
+  if (const auto code = answer_common(caller, args, kAlterUsage)) return *code;
+  auto a = read_alteration(caller, args);
+  if (!a) return refuse_usage(caller, a.error(), kAlterUsage);
+  if (a->operands.empty()) return refuse_usage(caller, base::invalid("a job id is missing").value(), kAlterUsage);
+  auto config = client::load_config();
+  if (!config) return refuse(caller, config.error());
+  int code = client::kExitOk;
+  const JobIds ids = read_ids(caller, a->operands, config->cluster, code);
+  if (ids.empty()) return code;
+  std::vector<wire::ApiRequest> requests;
+  if (!a->hold.empty()) requests.push_back(hold_request(ids, a->hold));
+  if (!a->settings.empty()) {
+    a->settings.emplace_back("JobId=1");  // those that are meant are filled in below
+    auto request = update_request(a->settings, base::SystemClock().now());
+    if (!request) return refuse_usage(caller, request.error(), kAlterUsage);
+    wire::UpdateJobRequest& update = *request->mutable_update_job();
+    ids.put(*update.mutable_ids(), *update.mutable_tasks());
+    requests.push_back(std::move(*request));
+  }
+  for (wire::ApiRequest& request : requests) {
+    auto reply = ask(caller.program, std::move(request));
+    if (!reply) return refuse(caller, reply.error());
+    const int faults = report(caller, reply->jobs().faults(), config->cluster);
+    if (faults != client::kExitOk) code = faults;
+  }
+  return code;
+}
+
+}  // namespace gw::cmds::pbs

@@ -1,0 +1,185 @@
+// qdel, qhold, qrls, qalter and qselect of Grid Engine.
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "client/options/sge.h"
+#include "client/show/array_view.h"
+#include "client/show/job_view.h"
+#include "cmds/gcontrol/control_verbs.h"
+#include "cmds/queue/alter.h"
+#include "cmds/sge/commands.h"
+#include "cmds/sge/words.h"
+
+namespace gw::cmds::sge {
+namespace {
+
+using queue::Caller;
+using Words = std::vector<std::string>;
+
+constexpr std::string_view kDelUsage = "qdel [-f] [-u USER,...] [-t TASKS] JOB_ID|NAME...";
+constexpr std::string_view kHoldUsage = "qhold|qrls [-h u|o|s] [-u USER,...] [-t TASKS] JOB_ID|NAME...";
+constexpr std::string_view kAlterUsage = "qalter [OPTIONS of qsub] JOB_ID...";
+constexpr std::string_view kSelectUsage = "qselect [-q QUEUE,...]";
+
+struct ChangeOptions {
+  bool is_forced = false;
+  std::string tasks, holds = "u";
+  Words users;
+};
+
+base::Status take_change(ChangeOptions& o, const std::string& name, const std::string& value) {
+  if (name == "f") o.is_forced = true;
+  if (name == "t") o.tasks = value;
+  if (name == "h") o.holds = value;
+  if (name == "u")
+    for (const std::string& user : base::split(value, ',')) o.users.push_back(user);
+  if (name == "h" && (value.empty() || value.find_first_not_of("uosn") != std::string::npos))
+    return base::invalid("-h: \"" + base::printable(value, 20) + "\" is none of u, o, s, n");
+  return {};
+}
+
+std::string own_user() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+}
+
+/// What was asked for waits: it is gone at once. Else it is told to end.
+void tell_deleted(const wire::JobFilter& filter, client::Connection& connection, std::vector<std::string>& lines) {
+  wire::ApiRequest request;
+  *request.mutable_list_jobs()->mutable_filter() = filter;
+  auto reply = connection.call(std::move(request));
+  if (!reply) return;
+  for (const wire::Job& job : reply->list_jobs().jobs()) {
+    const bool waits = client::state_of(job) == model::JobState::kPending;
+    const std::string id = std::to_string(client::array_of(job)) +
+                           (job.spec().array().has_task() ? "." + std::to_string(job.spec().array().task()) : "");
+    lines.push_back(waits ? fmt::format("{} has deleted job {}\n", own_user(), id)
+                          : fmt::format("{} has registered the job {} for deletion\n", own_user(), id));
+  }
+}
+
+base::Result<wire::JobAction> action_of(bool is_release, const std::string& holds) {
+  if (is_release) return wire::kRelease;
+  return holds == "n" ? wire::kRelease : holds == "u" ? wire::kUserHold : wire::kHold;
+}
+
+std::string names_of(const JobIds& ids) {
+  Words names;
+  for (const uint32_t id : ids.jobs) names.push_back(std::to_string(id));
+  for (const auto& [array, tasks] : ids.tasks) names.push_back(fmt::format("{}.{}", array, tasks));
+  return base::join(names, ", ");
+}
+
+}  // namespace
+
+int run_qdel(const Caller& caller, Args args) {
+  if (const auto code = answer_common(caller, args, kDelUsage)) return *code;
+  static constexpr Word kWords[] = {{"f"}, {"t", true}, {"u", true}};
+  ChangeOptions o;
+  auto words = read_words(
+      args, kWords, [&](const std::string& name, const std::string& value) { return take_change(o, name, value); });
+  if (!words) return refuse_usage(caller, words.error(), kDelUsage);
+  if (words->empty() && o.users.empty())
+    return refuse_usage(caller, base::invalid("a job is missing").value(), kDelUsage);
+  int code = client::kExitOk;
+  auto ids = find_ids(caller, *words, o.tasks, code);
+  if (!ids) return refuse(caller, ids.error());
+  if (ids->empty() && o.users.empty()) return code;
+  wire::ApiRequest request;
+  wire::JobFilter& filter = *request.mutable_cancel()->mutable_filter();
+  ids->put(*filter.mutable_ids(), *filter.mutable_tasks());
+  for (const std::string& user : o.users) filter.add_users(user);
+  if (o.is_forced) request.mutable_cancel()->set_signo(9);
+  auto connection = client::connect(caller.program);
+  if (!connection) return refuse(caller, connection.error());
+  std::vector<std::string> lines;
+  tell_deleted(filter, *connection, lines);
+  auto reply = connection->call(std::move(request));
+  if (!reply) return refuse(caller, reply.error());
+  if (!reply->cancel().done().empty())
+    for (const std::string& line : lines) printed(line);
+  const int faults = report(caller, reply->cancel().faults());
+  return faults != client::kExitOk ? faults : code;
+}
+
+int run_qhold(const Caller& caller, Args args) {
+  if (const auto code = answer_common(caller, args, kHoldUsage)) return *code;
+  static constexpr Word kWords[] = {{"h", true}, {"t", true}};
+  ChangeOptions o;
+  auto words = read_words(
+      args, kWords, [&](const std::string& name, const std::string& value) { return take_change(o, name, value); });
+  if (!words) return refuse_usage(caller, words.error(), kHoldUsage);
+  if (words->empty()) return refuse_usage(caller, base::invalid("a job is missing").value(), kHoldUsage);
+  int code = client::kExitOk;
+  auto ids = find_ids(caller, *words, o.tasks, code);
+  if (!ids) return refuse(caller, ids.error());
+  if (ids->empty()) return code;
+  wire::ApiRequest request;
+  wire::JobActionRequest& asked = *request.mutable_job_action();
+  ids->put(*asked.mutable_ids(), *asked.mutable_tasks());
+  asked.set_action(action_of(caller.program.name == "qrls", o.holds).value());
+  auto reply = ask(caller.program, std::move(request));
+  if (!reply) return refuse(caller, reply.error());
+  if (const int faults = report(caller, reply->jobs().faults()); faults != client::kExitOk) return faults;
+  const int written = printed("modified hold of job " + names_of(*ids) + "\n");
+  return written != client::kExitOk ? written : code;
+}
+
+int run_qalter(const Caller& caller, Args args) {
+  if (const auto code = answer_common(caller, args, kAlterUsage)) return *code;
+  const Words words(args.begin(), args.end());
+  auto count = client::count_sge_options(words);
+  if (!count) return refuse_usage(caller, count.error(), kAlterUsage);
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(*count);
+  auto options = client::translate_sge({words.begin(), end});
+  if (!options) return refuse_usage(caller, options.error(), kAlterUsage);
+  std::vector<std::string> left_out;
+  auto settings = queue::settings_of(*options, left_out);
+  if (!settings) return refuse_usage(caller, settings.error(), kAlterUsage);
+  if (end == words.end()) return refuse_usage(caller, base::invalid("a job is missing").value(), kAlterUsage);
+  if (!left_out.empty())
+    client::print_note({"warning", false}, "left out: " + base::join(left_out, ", ") + " (nothing changes them)");
+  int code = client::kExitOk;
+  auto ids = find_ids(caller, {end, words.end()}, "", code);
+  if (!ids) return refuse(caller, ids.error());
+  if (ids->empty() || settings->empty()) return code;
+  settings->emplace_back("JobId=1");  // those that are meant are filled in below
+  auto request = update_request(*settings, base::SystemClock().now());
+  if (!request) return refuse_usage(caller, request.error(), kAlterUsage);
+  wire::UpdateJobRequest& update = *request->mutable_update_job();
+  ids->put(*update.mutable_ids(), *update.mutable_tasks());
+  auto reply = ask(caller.program, std::move(*request));
+  if (!reply) return refuse(caller, reply.error());
+  if (const int faults = report(caller, reply->jobs().faults()); faults != client::kExitOk) return faults;
+  const int written = printed("modified job " + names_of(*ids) + "\n");
+  return written != client::kExitOk ? written : code;
+}
+
+int run_qselect(const Caller& caller, Args args) {
+  if (const auto code = answer_common(caller, args, kSelectUsage)) return *code;
+  static constexpr Word kWords[] = {{"q", true}, {"l", true}, {"U", true}, {"pe", true}, {"s", true}};
+  Words queues;
+  auto operands = read_words(args, kWords, [&](const std::string& name, const std::string& value) {
+    if (name == "q")
+      for (const std::string& one : base::split(value, ',')) queues.push_back(one.substr(0, one.find('@')));
+    return base::Status{};
+  });
+  if (!operands) return refuse_usage(caller, operands.error(), kSelectUsage);
+  wire::ApiRequest request;
+  request.mutable_list_partitions();
+  auto reply = ask(caller.program, std::move(request));
+  if (!reply) return refuse(caller, reply.error());
+  std::string out;
+  for (const wire::Partition& p : reply->list_partitions().partitions()) {
+    if (!queues.empty() && std::find(queues.begin(), queues.end(), p.name()) == queues.end()) continue;
+    for (const std::string& node : p.nodes()) out += p.name() + "@" + node + "\n";
+  }
+  if (out.empty()) return refuse(caller, base::invalid("no queue instances match").value());
+  return printed(out);
+}
+
+}  // namespace gw::cmds::sge
