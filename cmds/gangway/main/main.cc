@@ -12,6 +12,7 @@ constexpr Verb kVerbs[] = {
     {"config", "check FILE | dump", "check a configuration, or print one", config_verb},
     {"dev", "up|down|status|env|run", "a private cluster on this machine", dev_verb},
     {"doctor", "", "check this host: MUNGE, clock, ports, disk", doctor_verb},
+    {"import", "SLURM.CONF...", "make a configuration of Slurm's", import_verb},
     {"logs", "[-f] JOB", "show a job's output", logs_verb},
     {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
     {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},

@@ -50,6 +50,7 @@ int checkpointed_verb(const Invocation& call);
 int config_verb(const Invocation& call);
 int dev_verb(const Invocation& call);
 int doctor_verb(const Invocation& call);
+int import_verb(const Invocation& call);
 int logs_verb(const Invocation& call);
 int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
