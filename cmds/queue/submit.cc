@@ -151,6 +151,7 @@ Result<std::string> environment_of(const BatchOptions& o, System system) {
   Words more = chosen_variables(o.queue);
   for (const auto& [name, value] : o.slurm.for_steps) more.push_back(name + "=" + value);
   Words settings = pbs_settings(o.spec);
+  settings.emplace_back("GANGWAY_SUBMITTED_BY=pbs");
   if (system == System::kSge) {
     GW_TRY(lines, sge_settings(o));
     settings = std::move(lines);

@@ -28,7 +28,8 @@ std::vector<uint32_t> counts_of(const std::string& text) {
   return counts;
 }
 
-void put_pbs(Env& env, const NodeFacts& node, const wire::Prepare& prepare) {
+/// Of a job of sbatch with #PBS lines the id is the number, by which Slurm's commands know it.
+void put_pbs(Env& env, const NodeFacts& node, const wire::Prepare& prepare, bool is_qsub) {
   const wire::JobSpec& spec = prepare.spec();
   std::string id = std::to_string(prepare.job());
   for (const char* name : {"PBS_ARRAY_INDEX", "PBS_ARRAYID", "PBS_ARRAY_ID", "PBS_NODEFILE"}) env.erase(name);
@@ -38,7 +39,7 @@ void put_pbs(Env& env, const NodeFacts& node, const wire::Prepare& prepare) {
     env["PBS_ARRAY_ID"] = std::to_string(spec.array().job());
     id = env["PBS_ARRAY_ID"] + "[" + index + "]";
   }
-  env["PBS_JOBID"] = id + "." + prepare.cluster();
+  env["PBS_JOBID"] = is_qsub ? id + "." + prepare.cluster() : id;
   env["PBS_JOBNAME"] = spec.name();
   env["PBS_QUEUE"] = prepare.partition();
   env["PBS_NODENUM"] = env["PBS_VNODENUM"] = "0";
@@ -92,12 +93,12 @@ bool is_of_pbs(const Env& env) {
 
 void put_queue_variables(Env& env, const NodeFacts& node, const wire::Prepare& prepare) {
   const auto by = env.find("GANGWAY_SUBMITTED_BY");
-  const bool is_of_sge = by != env.end() && by->second == "sge";
+  const std::string submitted_by = by == env.end() ? std::string() : by->second;
   if (by != env.end()) env.erase(by);  // not of what the job submits itself
-  if (is_of_sge)
+  if (submitted_by == "sge")
     put_sge(env, node, prepare);
   else if (is_of_pbs(env))
-    put_pbs(env, node, prepare);
+    put_pbs(env, node, prepare, submitted_by == "pbs");
 }
 
 std::string pbs_node_lines(const wire::Gang& gang) {

@@ -110,7 +110,7 @@ TEST_F(StepSpecTest, ScriptsWithPbsLinesAreToldInTheirWords) {
   prepare.mutable_gang()->set_tasks("2(x2),1");
   prepare.mutable_gang()->set_all_tasks(5);
   auto have = env();
-  EXPECT_EQ(have["PBS_JOBID"], "7.c");
+  EXPECT_EQ(have["PBS_JOBID"], "7");
   EXPECT_EQ(have.count("PBS_ARRAY_INDEX"), 0u) << "that was an enclosing job's";
   EXPECT_EQ(have["PBS_O_WORKDIR"], "/w");
   EXPECT_EQ(have["PBS_JOBNAME"], "train");
@@ -126,10 +126,14 @@ TEST_F(StepSpecTest, ScriptsWithPbsLinesAreToldInTheirWords) {
   place.set_job(5);
   place.set_task(3);
   have = env();
-  EXPECT_EQ(have["PBS_JOBID"], "5[3].c");
+  EXPECT_EQ(have["PBS_JOBID"], "5[3]");
   EXPECT_EQ(have["PBS_ARRAY_INDEX"], "3");
   EXPECT_EQ(have["PBS_ARRAYID"], "3");
   EXPECT_EQ(have["PBS_ARRAY_ID"], "5");
+  prepare.set_environment("PBS_ENVIRONMENT=PBS_BATCH\0GANGWAY_SUBMITTED_BY=pbs\0"s);
+  have = env();
+  EXPECT_EQ(have["PBS_JOBID"], "5[3].c") << "as qsub named it";
+  EXPECT_EQ(have.count("GANGWAY_SUBMITTED_BY"), 0u);
 }
 
 TEST_F(StepSpecTest, ScriptsOfGridEngineAreToldInItsWords) {
