@@ -176,6 +176,17 @@ function(gw_library name)
 endfunction()
 
 # Programs and plug-ins that `cmake --install` takes; the target `programs` builds them, and nothing else.
+# gw_daemon_page(TARGET SUMMARY): a manual page of section 8, made of what the program prints for --help.
+function(gw_daemon_page target summary)
+  set(folder ${CMAKE_BINARY_DIR}/share/man/man8)
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${CMAKE_SOURCE_DIR}/cmake/daemon_page.sh $<TARGET_FILE:${target}> ${PROJECT_VERSION} ${summary}
+            > ${folder}/${target}.8
+    VERBATIM)
+  install(FILES ${folder}/${target}.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+endfunction()
+
 function(gw_installed)
   set_property(GLOBAL APPEND PROPERTY GW_INSTALLED ${ARGN})
 endfunction()

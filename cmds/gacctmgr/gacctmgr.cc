@@ -86,6 +86,7 @@ client::CommandDoc doc() {
       "show. Administrators may change everything, operators of a QOS what is below it.";
   d.exit_codes = {{"0", "done"}, {"1", "bad words, refused, not found, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
+  d.words = "show list add create modify delete remove dump load";
   d.examples = {
       {"gacctmgr add qos team-b parent=dept guaranteed=gpu:48 limit=gpu:64 users=bob,@ml-b operators=ann", "a new QOS"},
       {"gacctmgr modify qos q1.1 set guaranteed=gpu:56 -- qos q1.2 set guaranteed=gpu:72",

@@ -13,6 +13,7 @@
 #include "cmds/request/batch_script.h"
 #include "cmds/request/components.h"
 #include "cmds/request/job_values.h"
+#include "cmds/request/option_groups.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
 #include "cmds/request/waiting_options.h"
@@ -195,6 +196,7 @@ client::CommandDoc alloc_doc() {
   d.examples = {{"galloc -N1 --gpus-per-node=1", "a shell with a GPU on a node, to use by grun"},
                 {"galloc --gpus=1 --shell-on-node", "a shell on the node itself"},
                 {"galloc -n4 grun ./program", "four tasks"}};
+  d.groups = job_option_groups();
   d.env_prefixes = {"SALLOC_", "GALLOC_"};
   return d;
 }

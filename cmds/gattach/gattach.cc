@@ -107,6 +107,7 @@ client::CommandDoc doc() {
       {"141", "nobody reads standard output any more"}};
   d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},
                    {"GANGWAY_TIMEOUT", "seconds to keep trying to reach the controller (60)"}};
+  d.operands = client::Completes::kJobs;
   d.examples = {{"gattach 7", "back to the shell that grun --pty --keep had started"},
                 {"gattach --watch 7.0", "look over somebody's shoulder"},
                 {"gattach --layout 7.0", "which tasks run where"}};

@@ -1,6 +1,7 @@
 // The option table and the pages of gbatch: the attributes of a job, and what only gbatch itself does.
 #include "cmds/gbatch/batch_table.h"
 
+#include "cmds/request/option_groups.h"
 #include "cmds/request/queue_options.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/request/slurm_options.h"
@@ -111,6 +112,7 @@ client::CommandDoc batch_doc() {
                 {"gbatch -n1 --gpus=1 : -n8 -p cpu both.sh", "two components that start together"},
                 {"gbatch --wait --wrap 'nvidia-smi'", "run one line and wait for it"}};
   d.env_prefixes = {"SBATCH_", "GBATCH_"};
+  d.groups = job_option_groups();
   return d;
 }
 

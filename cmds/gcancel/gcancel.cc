@@ -98,6 +98,7 @@ client::CommandDoc doc() {
                 {"gcancel -u alice -t PENDING", "what of alice's has not started"},
                 {"gcancel -s USR1 7", "send job 7 a signal"},
                 {"gcancel 7.0", "end a step of job 7"}};
+  d.operands = client::Completes::kJobs;
   d.env_prefixes = {"SCANCEL_", "GCANCEL_"};
   return d;
 }

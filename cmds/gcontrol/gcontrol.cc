@@ -95,6 +95,9 @@ client::CommandDoc doc() {
   d.exit_codes = {{"0", "done"}, {"1", "bad command, refused, not found, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
+  d.words =
+      "show update create delete hold uhold release requeue requeuehold suspend resume reconfigure ping snapshot "
+      "version write completing wait_job";
   d.examples = {
       {"gcontrol show job 7 --history", "what happened to job 7"},
       {"gcontrol show events node=n3 last=20", "what happened to n3 of late"},

@@ -1,5 +1,6 @@
 // The pages of grun.
 #include "cmds/grun/run_options.h"
+#include "cmds/request/option_groups.h"
 
 namespace gw::cmds {
 
@@ -43,6 +44,7 @@ client::CommandDoc run_doc() {
                 {"grun -N2 --ntasks-per-node=8 --gpus-per-task=1 python train.py", "sixteen tasks, each with a GPU"},
                 {"grun --pty bash", "a shell on a node"},
                 {"grun -l -n2 --multi-prog both.conf", "two programs, lines with the number of their task"}};
+  d.groups = job_option_groups();
   d.env_prefixes = {"SLURM_", "SRUN_", "GRUN_"};
   return d;
 }

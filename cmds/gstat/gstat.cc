@@ -71,6 +71,7 @@ client::CommandDoc doc() {
   d.exit_codes = {{"0", "shown"},
                   {"1", "bad option or id, no such job or step, permission denied, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
+  d.operands = client::Completes::kJobs;
   d.examples = {{"gstat 7", "all steps of job 7"},
                 {"gstat -P -o JobID,MaxRSS,MaxRSSNode 7.0", "for scripts"},
                 {"gstat --json 7", "everything, task by task"}};

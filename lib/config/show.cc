@@ -239,14 +239,14 @@ std::string_view reload_text(Reload reload) {
 }
 
 template <typename T>
-void add_reference(std::vector<std::string>& out, std::string_view list, std::span<const Key<T>> keys) {
+void add_reference(std::vector<ReferenceRow>& out, std::string_view list, std::span<const Key<T>> keys) {
   for (const Key<T>& key : keys) {
     bool is_needed = is_name_key(key.info.name) || (list == "partitions" && key.info.name == "nodes");
     std::string value = show(key, T{});
-    std::string shown = is_needed ? "needed" : value.empty() ? "empty" : "`" + value + "`";
+    std::string shown = is_needed ? "needed" : value.empty() ? "empty" : value;
     std::string prefix = list.empty() ? "" : std::string(list) + "[].";
-    out.push_back(fmt::format("| `{}{}` | {} | {} | {} | {} |", prefix, key.info.name, kind_text(key.info), shown,
-                              reload_text(key.info.reload), key.info.doc));
+    out.push_back({prefix + std::string(key.info.name), kind_text(key.info), std::move(shown),
+                   std::string(reload_text(key.info.reload)), std::string(key.info.doc)});
   }
 }
 
@@ -290,13 +290,23 @@ std::vector<std::string> restart_needed(const Config& before, const Config& afte
   return keys;
 }
 
+std::vector<ReferenceRow> reference_rows() {
+  std::vector<ReferenceRow> rows;
+  add_reference(rows, "", config_keys());
+  add_reference(rows, "nodes", node_keys());
+  add_reference(rows, "network", switch_keys());
+  add_reference(rows, "partitions", partition_keys());
+  add_reference(rows, "qos", qos_keys());
+  return rows;
+}
+
 std::vector<std::string> reference() {
   std::vector<std::string> lines;
-  add_reference(lines, "", config_keys());
-  add_reference(lines, "nodes", node_keys());
-  add_reference(lines, "network", switch_keys());
-  add_reference(lines, "partitions", partition_keys());
-  add_reference(lines, "qos", qos_keys());
+  for (const ReferenceRow& row : reference_rows()) {
+    const bool is_value = row.by_default != "empty" && row.by_default != "needed";
+    lines.push_back(fmt::format("| `{}` | {} | {} | {} | {} |", row.name, row.values,
+                                is_value ? "`" + row.by_default + "`" : row.by_default, row.takes_effect, row.text));
+  }
   return lines;
 }
 

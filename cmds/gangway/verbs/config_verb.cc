@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cmds/gangway/shared/verbs.h"
 #include "config/config.h"
+#include "config/reference.h"
 
 namespace gw::cmds {
 namespace {
@@ -51,9 +52,34 @@ int check(const Invocation& call) {
   return client::print_out(line) ? client::kExitOk : client::kExitFailed;
 }
 
+/// gangway.yaml(5): the keys by their sections.
+std::string keys_page() {
+  std::string out = fmt::format(
+      ".TH GANGWAY.YAML 5 \"\" \"gangway {}\" \"Gangway\"\n.SH NAME\ngangway.yaml \\- configuration of Gangway\n"
+      ".SH SYNOPSIS\n\\fI$GANGWAY_CONF\\fR, or \\fI/etc/gangway/gangway.yaml\\fR\n.SH DESCRIPTION\n"
+      "A file in YAML, the same on all hosts. \\fBgangway config check\\fR says what is wrong with one, "
+      "\\fBgcontrol reconfigure\\fR brings a changed one into force. Durations have their unit (90s, 5m, 2h, 1d12h), "
+      "memory is in MiB or has a unit, host lists are Slurm's (n[001\\-128]). Keys of lists are written with [].\n",
+      GANGWAY_VERSION);
+  std::string section;
+  for (const config::ReferenceRow& row : config::reference_rows()) {
+    const size_t dot = row.name.find('.');
+    const std::string of = dot == std::string::npos ? "TOP LEVEL" : row.name.substr(0, dot);
+    if (of != section) out += ".SH " + client::roff(of) + "\n";
+    section = of;
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n.br\nValue: {}. Default: {}. A change needs: {}.\n",
+                       client::roff(row.name), client::roff(row.text), client::roff(row.values),
+                       client::roff(row.by_default), client::roff(row.takes_effect));
+  }
+  return out;
+}
+
 int dump(const Invocation& call) {
   bool is_default = false;
   std::vector<std::string> operands;
+  // For the build, which makes a page of it.
+  if (!call.args.empty() && call.args[0] == "--generate-keys-page")
+    return client::print_out(keys_page()) ? client::kExitOk : client::kExitFailed;
   const auto defaults = flag("defaults", 0, "the built-in defaults, without a file", is_default);
   if (const auto code = parse_verb(call, kDumpDoc, {defaults}, operands)) return *code;
   if (is_default && !operands.empty()) {

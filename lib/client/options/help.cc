@@ -1,4 +1,4 @@
-// Pages made from an option table: --help, --usage, man page, bash completion.
+// Pages made from an option table: --help, --usage, man page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,6 @@ namespace {
 
 constexpr size_t kHelpColumn = 30;
 constexpr size_t kLineWidth = 80;
-
-bool is_listed(const Option& o) { return o.handler && (o.flags & (kHidden | kUnlisted)) == 0; }
 
 /// Breaks `text` at spaces into lines of at most `width` characters.
 std::vector<std::string> wrapped(std::string_view text, size_t width) {
@@ -78,22 +76,6 @@ void append_paragraphs(std::string& out, std::string_view text) {
   }
 }
 
-std::string roff(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\\')
-      out += "\\e";
-    else if (c == '-')
-      out += "\\-";
-    else if (c == '\'')
-      out += "\\(aq";
-    else
-      out += c;
-  }
-  if (!out.empty() && out.front() == '.') out.insert(0, "\\&");
-  return out;
-}
-
 void append_roff_pairs(std::string& out, std::string_view title,
                        const std::vector<std::pair<std::string_view, std::string_view>>& pairs) {
   if (pairs.empty()) return;
@@ -115,18 +97,58 @@ std::string env_names(const Option& o, const CommandDoc& doc) {
   return names;
 }
 
+/// The options that the pages list, in the doc's groups; each group in the order of the table. Without groups one,
+/// which has no title.
+std::vector<std::pair<std::string_view, std::vector<const Option*>>> grouped(const CommandDoc& doc,
+                                                                             const std::vector<Option>& table) {
+  std::vector<std::pair<std::string_view, std::vector<const Option*>>> groups;
+  for (const OptionGroup& group : doc.groups) groups.emplace_back(group.title, std::vector<const Option*>());
+  groups.emplace_back(doc.groups.empty() ? "" : "Other", std::vector<const Option*>());
+  for (const Option& o : table) {
+    if (!is_listed(o)) continue;
+    const auto mine = std::find_if(doc.groups.begin(), doc.groups.end(), [&o](const OptionGroup& group) {
+      return std::find(group.options.begin(), group.options.end(), o.name) != group.options.end();
+    });
+    groups[static_cast<size_t>(mine - doc.groups.begin())].second.push_back(&o);
+  }
+  std::erase_if(groups, [](const auto& group) { return group.second.empty(); });
+  return groups;
+}
+
+void append_roff_option(std::string& out, const CommandDoc& doc, const Option& o) {
+  out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_label(o)), roff(o.help));
+  if (!o.env.empty() && !doc.env_prefixes.empty())
+    out += fmt::format(".br\nEnvironment: {}.\n", roff(env_names(o, doc)));
+}
+
 void append_roff_options(std::string& out, const CommandDoc& doc, const std::vector<Option>& table) {
   if (std::none_of(table.begin(), table.end(), is_listed)) return;
   out += ".SH OPTIONS\n";
-  for (const Option& o : table) {
-    if (!is_listed(o)) continue;
-    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_label(o)), roff(o.help));
-    if (!o.env.empty() && !doc.env_prefixes.empty())
-      out += fmt::format(".br\nEnvironment: {}.\n", roff(env_names(o, doc)));
+  for (const auto& [title, options] : grouped(doc, table)) {
+    if (!title.empty()) out += fmt::format(".SS {}\n", title);
+    for (const Option* o : options) append_roff_option(out, doc, *o);
   }
 }
 
 }  // namespace
+
+std::string roff(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if (c == '\'')
+      out += "\\(aq";
+    else
+      out += c;
+  }
+  if (!out.empty() && out.front() == '.') out.insert(0, "\\&");
+  return out;
+}
+
+bool is_listed(const Option& o) { return o.handler && (o.flags & (kHidden | kUnlisted)) == 0; }
 
 std::string option_label(const Option& o) {
   std::string label;
@@ -146,9 +168,11 @@ std::string help_text(const Program& program, const CommandDoc& doc, const std::
   std::string out = usage_text(program, doc);
   out += fmt::format("{}: {}\n", program.name, doc.summary);
   append_paragraphs(out, doc.description);
-  out += "\nOptions:\n";
-  for (const Option& o : table)
-    if (is_listed(o)) append_row(out, o.letter == 0 ? "    " + option_label(o) : option_label(o), o.help);
+  for (const auto& [title, options] : grouped(doc, table)) {
+    out += fmt::format("\n{}{}:\n", title, title.empty() ? "Options" : "");
+    for (const Option* o : options)
+      append_row(out, o->letter == 0 ? "    " + option_label(*o) : option_label(*o), o->help);
+  }
   const auto section = [&](std::string_view title, const auto& pairs) {
     if (pairs.empty()) return;
     out += fmt::format("\n{}:\n", title);
@@ -177,27 +201,6 @@ std::string man_page(const Program& program, const CommandDoc& doc, const std::v
   return out;
 }
 
-std::string bash_completion(const Program& program, const std::vector<Option>& table) {
-  std::string words;
-  for (const Option& o : table) {
-    if (!is_listed(o)) continue;
-    if (!o.name.empty()) words += fmt::format("--{}{} ", o.name, o.arg == Arg::kRequired ? "=" : "");
-    if (o.letter != 0) words += fmt::format("-{} ", o.letter);
-  }
-  return fmt::format(
-      "_{0}() {{\n"
-      "  local cur=${{COMP_WORDS[COMP_CWORD]}}\n"
-      "  if [[ $cur == -* ]]; then\n"
-      "    COMPREPLY=($(compgen -W '{1}' -- \"$cur\"))\n"
-      "    [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace\n"
-      "  else\n"
-      "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-      "  fi\n"
-      "}}\n"
-      "complete -o filenames -F _{0} {0}\n",
-      program.name, words);
-}
-
 void add_common_options(std::vector<Option>& table, CommonFlags& flags, char help_letter) {
   const auto set = [](bool& flag) {
     return [&flag](std::string_view) {
@@ -209,7 +212,12 @@ void add_common_options(std::vector<Option>& table, CommonFlags& flags, char hel
   table.push_back({"usage", 0, Arg::kNone, {}, "show a line of usage", {}, kStop, set(flags.usage)});
   table.push_back({"version", 'V', Arg::kNone, {}, "show the version", {}, kStop, set(flags.version)});
   table.push_back({"generate-man", 0, Arg::kNone, {}, {}, {}, kStop | kHidden, set(flags.man)});
-  table.push_back({"generate-completion", 0, Arg::kNone, {}, {}, {}, kStop | kHidden, set(flags.completion)});
+  table.push_back({"generate-completion", 0, Arg::kOptional, {}, {}, {}, kStop | kHidden, [&flags](std::string_view v) {
+                     flags.completion = true;
+                     flags.shell = v.empty() ? "bash" : v;
+                     if (flags.shell == "bash" || flags.shell == "zsh" || flags.shell == "fish") return base::Status{};
+                     return base::Status(base::invalid("--generate-completion: bash, zsh or fish"));
+                   }});
 }
 
 std::string common_text(const CommonFlags& flags, const Program& program, const CommandDoc& doc,
@@ -217,7 +225,7 @@ std::string common_text(const CommonFlags& flags, const Program& program, const 
   if (flags.version) return version_line(program) + "\n";
   if (flags.usage) return usage_text(program, doc);
   if (flags.man) return man_page(program, doc, table);
-  if (flags.completion) return bash_completion(program, table);
+  if (flags.completion) return completion_script(flags.shell, program, doc, table);
   return help_text(program, doc, table);
 }
 

@@ -51,6 +51,15 @@ struct Unsupported {
 };
 void add_unsupported(std::vector<Option>& table, std::span<const Unsupported> rows);
 
+/// Options that are about one thing, by their long names, for help and man page.
+struct OptionGroup {
+  std::string_view title;  ///< "Size"
+  std::vector<std::string_view> options;
+};
+
+/// What a shell offers for an operand of a command, or for a value.
+enum class Completes : uint8_t { kFiles, kJobs, kNodes, kPartitions, kQos, kReservations, kUsers };
+
 /// What a command's pages say besides its options.
 struct CommandDoc {
   std::string_view summary;      ///< One line: "submit a batch script".
@@ -61,6 +70,9 @@ struct CommandDoc {
   std::vector<std::pair<std::string_view, std::string_view>> examples;     ///< Command -> what it does.
   std::vector<std::string_view> env_prefixes = {};                         ///< Later ones win: {"SBATCH_", "GBATCH_"}.
   std::vector<std::pair<std::string_view, std::string_view>> verbs = {};   ///< Of a command that has some.
+  std::vector<OptionGroup> groups = {};  ///< Empty: one list. What is in none stands behind them.
+  Completes operands = Completes::kFiles;
+  std::string_view words = {};  ///< What the first operand can be, "show update"; empty: whatever `operands` says.
 };
 
 /// How to read an argument list.
@@ -85,6 +97,7 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
 /// else.
 struct CommonFlags {
   bool help = false, usage = false, version = false, man = false, completion = false;
+  std::string shell = {};  ///< That the completion is for: "bash", "zsh", "fish".
   bool any() const { return help || usage || version || man || completion; }
 };
 void add_common_options(std::vector<Option>& table, CommonFlags& flags, char help_letter = 'h');
@@ -94,10 +107,16 @@ std::string common_text(const CommonFlags& flags, const Program& program, const 
 
 std::string help_text(const Program& program, const CommandDoc& doc, const std::vector<Option>& table);
 std::string usage_text(const Program& program, const CommandDoc& doc);
+/// Text as roff has it.
+std::string roff(std::string_view text);
 /// A page of section 1 in roff.
 std::string man_page(const Program& program, const CommandDoc& doc, const std::vector<Option>& table);
-/// A script for bash-completion.
-std::string bash_completion(const Program& program, const std::vector<Option>& table);
+/// A script for the completion of `shell`: options, and jobs, partitions, nodes and the like of the live cluster where
+/// an option or operand names one. Empty: no such shell.
+std::string completion_script(std::string_view shell, const Program& program, const CommandDoc& doc,
+                              const std::vector<Option>& table);
+/// Is it in the pages?
+bool is_listed(const Option& option);
 
 /// "-J, --job-name=NAME"
 std::string option_label(const Option& option);

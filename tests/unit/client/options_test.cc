@@ -136,7 +136,44 @@ TEST_F(Options, PagesListWhatCanBeUsed) {
   EXPECT_THAT(man, HasSubstr("\\&.second line"));
   doc.synopsis = "";
   EXPECT_EQ(usage_text(program, doc), "Usage: gtest\n");
-  EXPECT_THAT(bash_completion(program, table), HasSubstr("--nodes= -N"));
+}
+
+TEST_F(Options, ShellsAreToldOfOptionsAndAskTheClusterForNames) {
+  const Program program{"gtest", false};
+  CommandDoc doc;
+  doc.operands = Completes::kJobs;
+  table.push_back({"partition", 'p', Arg::kRequired, "NAMES", "it's [one]: of", {}, kPlain, [](std::string_view) {
+                     return base::Status{};
+                   }});
+  const std::string bash = completion_script("bash", program, doc, table);
+  EXPECT_THAT(bash, HasSubstr("--nodes= -N"));
+  EXPECT_THAT(bash, HasSubstr("    --partition|-p) list=\"ginfo -h -o %R\" ;;\n"));
+  EXPECT_THAT(bash, HasSubstr("*) list=\"gqueue -h -o %i --me\" ;;")) << "an operand is a job";
+  EXPECT_THAT(bash, HasSubstr("complete -F _gtest gtest\n"));
+  const std::string zsh = completion_script("zsh", program, doc, table);
+  EXPECT_THAT(zsh, HasSubstr("#compdef gtest\n"));
+  EXPECT_THAT(zsh, HasSubstr("'--partition=[it'\\''s \\[one\\]\\: of]:NAMES:_gangway_partitions'"));
+  EXPECT_THAT(zsh, HasSubstr("'*:operand:_gangway_jobs'"));
+  const std::string fish = completion_script("fish", program, doc, table);
+  EXPECT_THAT(fish,
+              HasSubstr("complete -c gtest -l partition -s p -x -a '(GANGWAY_TIMEOUT=1 ginfo -h -o %R 2>/dev/null)' "
+                        "-d 'it\\'s [one]: of'\n"));
+  EXPECT_THAT(fish, testing::Not(HasSubstr("secret")));
+  EXPECT_EQ(completion_script("csh", program, doc, table), "");
+  doc.words = "show update";
+  EXPECT_THAT(completion_script("bash", program, doc, table), HasSubstr("printf '%s\\n' show update"));
+  EXPECT_THAT(completion_script("zsh", program, doc, table), HasSubstr("'*:operand:(show update)'"));
+}
+
+TEST_F(Options, PagesHaveTheirOptionsInGroups) {
+  const Program program{"gtest", false};
+  CommandDoc doc;
+  doc.groups = {{"Empty", {"nosuch"}}, {"Size", {"exclusive", "nodes"}}};
+  const std::string help = help_text(program, doc, table);
+  EXPECT_THAT(help, testing::Not(HasSubstr("Empty"))) << "a group of nothing";
+  EXPECT_LT(help.find("\nSize:\n"), help.find("--nodes"));
+  EXPECT_LT(help.find("--nodes"), help.find("\nOther:\n"));
+  EXPECT_THAT(man_page(program, doc, table), HasSubstr(".SS Size\n"));
 }
 
 TEST_F(Options, InEffectAreTheLastValuesThatWereTaken) {

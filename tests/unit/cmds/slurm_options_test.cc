@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "cmds/galloc/alloc_options.h"
 #include "cmds/gbatch/batch_table.h"
 #include "cmds/grun/run_options.h"
+#include "cmds/request/option_groups.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/shared/commands.h"
 
@@ -329,6 +331,23 @@ TEST(SlurmForms, OnlyTheOwnClusterIsThere) {
   const auto other = check_clusters("there", "here");
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().what, HasSubstr("No cluster 'there' known by database."));
+}
+
+TEST(OptionGroups, NameOptionsThatAreThereOnceEach) {
+  BatchOptions batch;
+  AllocOptions alloc;
+  RunOptions run;
+  client::CommonFlags flags;
+  std::set<std::string_view> known;
+  for (const auto& table : {batch_table(batch, flags, kSubmittedAt), alloc_table(alloc, flags, kSubmittedAt),
+                            run_table(run, flags, kSubmittedAt)})
+    for (const client::Option& o : table) known.insert(o.name);
+  std::set<std::string_view> seen;
+  for (const client::OptionGroup& group : job_option_groups())
+    for (const std::string_view name : group.options) {
+      EXPECT_TRUE(known.contains(name)) << name;
+      EXPECT_TRUE(seen.insert(name).second) << name << " stands in two groups";
+    }
 }
 
 }  // namespace
