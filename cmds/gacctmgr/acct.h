@@ -98,6 +98,12 @@ int acct_load(const client::Program& program, const AcctOptions& o, Args words);
 
 /// The request that gives the controller the whole tree of a file, parents first.
 base::Result<wire::ChangeQuotasRequest> load_request(std::string_view text, const std::string& path);
+/// Is it what `sacctmgr dump` of Slurm writes? Such a file begins with its cluster.
+bool is_slurm_dump(std::string_view text);
+/// The whole tree that it means: accounts become QOS, users those who may submit to them. What has no counterpart is
+/// noted, and so are users whom this host does not know; these are left out. Errors, all with their lines: what is none
+/// of its lines, keys that nobody has, bad values, an account twice or without a parent.
+base::Result<QuotaChanges> slurm_dump_changes(std::string_view text, const std::string& path);
 /// The text of the file that the controller's tree makes.
 std::string dump_text(const wire::ListQuotasReply& list);
 

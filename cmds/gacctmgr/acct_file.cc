@@ -170,7 +170,12 @@ int acct_load(const Program& program, const AcctOptions& o, Args words) {
     return failed(program, {base::ErrorCode::kInvalid, "load: which file?", "such as: " + program.name + " load FILE"});
   const auto text = read_all(*path);
   if (!text) return failed(program, text.error());
-  auto request = load_request(*text, *path == "-" ? "stdin" : *path);
+  const std::string shown = *path == "-" ? "stdin" : *path;
+  if (is_slurm_dump(*text)) {
+    auto changes = slurm_dump_changes(*text, shown);
+    return changes ? acct_change(program, o, std::move(*changes)) : failed(program, changes.error());
+  }
+  auto request = load_request(*text, shown);
   if (!request) return failed(program, request.error());
   return acct_change(program, o, {std::move(*request), {}, {}});
 }

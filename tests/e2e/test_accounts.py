@@ -113,3 +113,30 @@ def test_clusters_resources_and_configuration(cluster):
     assert "AccountingStorageType  = accounting_storage/slurmdbd" in config and "SLURM_VERSION          = 23.11.4" in config
     wrong = cluster.run("sacctmgr", "list", "cluster", "format=Clutser", check=False)
     assert wrong.returncode == 1 and "did you mean" in wrong.stderr
+
+
+DUMP = """# To edit this file start with a cluster line for the new cluster
+Cluster - 'uni':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'normal':Description='everybody'
+Account - 'physics':Description='all of physics':Organization='uni':Fairshare=10:GrpTRES=gres/gpu=8
+Parent - 'physics'
+Account - 'plasma':GrpJobs=4:MaxJobs=2
+User - 'nobody':DefaultAccount='plasma'
+User - 'who-has-left':Fairshare=2
+"""
+
+
+def test_a_dump_of_slurm_becomes_the_tree(make_cluster):
+    own = make_cluster(nodes=1)
+    (own.work / "dump.cfg").write_text(DUMP.replace("GrpJobs", "GrpJbs"))
+    wrong = own.run("sacctmgr", "-i", "load", "file=dump.cfg", check=False)
+    assert wrong.returncode == 1 and "dump.cfg:8: unknown key \"GrpJbs\"" in wrong.stderr, wrong
+    assert "physics" not in own.run("sacctmgr", "-nP", "list", "account", "format=account").stdout
+    (own.work / "dump.cfg").write_text(DUMP)
+    done = own.run("sacctmgr", "-i", "load", "file=dump.cfg")
+    assert "left out: nobody is called so on this host: who-has-left" in done.stderr, done
+    rows = own.run("sacctmgr", "-nP", "list", "qos", "format=name,parentname,grpjobs,maxjobspu").stdout.splitlines()
+    assert {"physics|cluster||", "plasma|physics|4|2"} <= {row.replace("root", "cluster") for row in rows}, rows
+    assert own.run("sacctmgr", "-nP", "list", "user", "nobody", "format=defaultaccount").stdout == "plasma\n"
