@@ -38,6 +38,14 @@ struct NodeConfig {
   bool operator==(const NodeConfig&) const = default;
 };
 
+/// The machine that a node daemon runs on, and since when; all empty: the daemon is of an earlier version.
+struct NodeHost {
+  std::string os;    ///< "Linux 6.1.0-18-amd64 #1 SMP ..."
+  std::string arch;  ///< "x86_64"
+  base::Time booted;
+  base::Time started;  ///< The daemon.
+};
+
 struct Node {
   base::NodeId id;
   NodeConfig config;
@@ -57,6 +65,7 @@ struct Node {
   bool is_emulated = false;
   std::map<uint32_t, std::string> offline_gpus;  ///< Index -> reason.
   std::string warning;                           ///< "7 of 8 GPUs found: ..."
+  NodeHost host = {};
 };
 
 enum class PartitionState : uint8_t { kUp, kDown, kDrain, kInactive };

@@ -70,6 +70,9 @@ constexpr FieldBound kRunState[] = {u32(1, "job"),
                                     part(7, "placed_in", kStateMarkBounds),
                                     text(8, "first_node", kNameBytes)};
 constexpr MessageBounds kRunStateBounds = {"RunState", {}, kRunState};
+constexpr FieldBound kNodeHost[] = {text(1, "os", kWords), text(2, "arch", kNameBytes),
+                                    i64(3, "booted_us", kPast, INT64_MAX), i64(4, "started_us", kPast, INT64_MAX)};
+constexpr MessageBounds kNodeHostBounds = {"NodeHost", {}, kNodeHost};
 constexpr FieldBound kRegister[] = {
     text(1, "name", kNameBytes),
     text(2, "boot_id", kNameBytes),
@@ -83,6 +86,7 @@ constexpr FieldBound kRegister[] = {
     text(10, "instance", kNameBytes),
     text(11, "address", kNameBytes),
     part(12, "seen", kStateMarkBounds),
+    part(13, "host", kNodeHostBounds),
 };
 constexpr MessageBounds kRegisterBounds = {"Register", "A node registers", kRegister};
 

@@ -86,6 +86,8 @@ NodeTopology to_wire(const model::NodeTopology& t);
 base::Result<model::NodeTopology> from_wire(const NodeTopology& t);
 
 /// Stored fields, and of the shown ones those that the node itself knows (connected, since, address, features, weight).
+NodeHost to_wire(const model::NodeHost& host);
+model::NodeHost from_wire(const NodeHost& w);
 Node to_wire(const model::Node& n, bool with_topology = true);
 /// Takes the stored fields (not name, configuration or connection) into `n`. Errors: bad topology or enumerator.
 base::Status stored_from_wire(const Node& stored, model::Node& n);

@@ -164,6 +164,17 @@ base::Result<model::NodeTopology> from_wire(const NodeTopology& w) {
   return t;
 }
 
+NodeHost to_wire(const model::NodeHost& host) {
+  NodeHost w;
+  w.set_os(host.os);
+  w.set_arch(host.arch);
+  w.set_booted_us(host.booted.us);
+  w.set_started_us(host.started.us);
+  return w;
+}
+
+model::NodeHost from_wire(const NodeHost& w) { return {w.os(), w.arch(), {w.booted_us()}, {w.started_us()}}; }
+
 Node to_wire(const model::Node& n, bool with_topology) {
   Node w;
   w.set_name(n.config.name);
@@ -180,6 +191,7 @@ Node to_wire(const model::Node& n, bool with_topology) {
   w.set_last_seen_us(n.last_seen.us);
   w.set_containment(n.containment);
   w.set_is_emulated(n.is_emulated);
+  *w.mutable_host() = to_wire(n.host);
   w.set_connected(n.connected);
   w.set_since_us(n.since.us);
   w.set_peer_address(n.peer_address);
@@ -212,6 +224,7 @@ base::Status stored_from_wire(const Node& w, model::Node& n) {
   n.last_seen.us = w.last_seen_us();
   n.containment = w.containment();
   n.is_emulated = w.is_emulated();
+  n.host = from_wire(w.host());
   return {};
 }
 

@@ -29,7 +29,8 @@ struct AgentConfig {
   wire::StateMark seen;   ///< What the last KeepMark of an earlier start held.
   wire::UnfitList unfit;  ///< Likewise of the last KeepUnfit.
   std::string version;
-  std::string warning;   ///< About the node, for administrators.
+  std::string warning;  ///< About the node, for administrators.
+  wire::NodeHost host;
   uint32_t own_uid = 0;  ///< Other than 0: only this user's jobs can run.
   uint64_t seed = 0;     ///< For the jitter of reconnecting.
 };

@@ -54,6 +54,7 @@ void on_link_up(Core& core) {
   r.set_warning(config.warning);
   r.set_instance(config.instance);
   r.set_address(config.node.own_address);
+  *r.mutable_host() = config.host;
   if (!core.known_state.root().empty()) *r.mutable_seen() = core.known_state.seen();
   for (const auto& [key, run] : core.runs.all()) list_run(run, *r.add_runs());
   send(core, std::move(message));

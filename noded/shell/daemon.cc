@@ -2,11 +2,15 @@
 // Invariants: see daemon.h.
 #include "noded/shell/daemon.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/check.h"
 #include "noded/core/queue_env.h"
@@ -21,6 +25,26 @@ namespace gw::noded {
 namespace {
 
 constexpr int64_t kSweepBudget = 20'000'000;
+
+/// Seconds since the epoch at which the kernel booted; 0: it does not say.
+int64_t boot_seconds() {
+  std::ifstream stat("/proc/stat");
+  for (std::string line; std::getline(stat, line);)
+    if (line.starts_with("btime ")) return std::atoll(line.c_str() + 6);
+  return 0;
+}
+
+wire::NodeHost this_host() {
+  wire::NodeHost host;
+  utsname name{};
+  if (::uname(&name) == 0) {
+    host.set_os(fmt::format("{} {} {}", name.sysname, name.release, name.version));
+    host.set_arch(name.machine);
+  }
+  host.set_booted_us(boot_seconds() * 1'000'000);
+  host.set_started_us(base::SystemClock().now().us);
+  return host;
+}
 
 uint64_t random_number() {
   uint64_t number = 0;
@@ -74,6 +98,7 @@ AgentConfig Daemon::agent_config() const {
   config.instance = std::to_string(random_number());
   config.version = GANGWAY_VERSION;
   config.warning = setup_.warning;
+  config.host = this_host();
   config.own_uid = ::geteuid();
   config.seen = folder_.kept_mark();
   config.unfit = folder_.kept_unfit();

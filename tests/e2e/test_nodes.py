@@ -1,5 +1,9 @@
 """Drain and resume, offline GPUs, and what is shown of them."""
 
+import datetime
+import json
+import os
+import re
 import sqlite3
 
 from cluster import wait_for
@@ -153,3 +157,16 @@ def test_logs_waits_for_a_pending_job_and_names_a_missing_file(cluster):
     (cluster.work / f"gangway-{job}.out").unlink()
     done = cluster.run("gangway", "logs", job, check=False)
     assert done.returncode == 1 and "n0" in done.stderr and f"gangway-{job}.out" in done.stderr
+
+
+def test_a_node_says_what_machine_it_is_and_since_when(cluster):
+    text = cluster.run("scontrol", "show", "node", "n0").stdout
+    uname = os.uname()
+    assert f"NodeName=n0 Arch={uname.machine} CoresPerSocket=" in text
+    assert f"   OS={uname.sysname} {uname.release} {uname.version}\n" in text
+    times = {key: datetime.datetime.fromisoformat(value) for key, value in
+             re.findall(r"(BootTime|SlurmdStartTime|LastSeen)=(\S+)", text)}
+    assert times["BootTime"] <= times["SlurmdStartTime"] <= times["LastSeen"], text
+    node = json.loads(cluster.run("scontrol", "show", "node", "n0", "--json").stdout)["nodes"][0]
+    assert node["architecture"] == uname.machine and node["operating_system"].startswith(uname.sysname)
+    assert node["boot_time"]["number"] == int(times["BootTime"].timestamp())

@@ -165,6 +165,9 @@ void register_node(Core& core, LinkId link, const NodePeer& peer, const wire::Re
   node.version = base::printable(m.version(), 100);
   node.containment = base::printable(m.containment(), 100);
   node.is_emulated = m.is_emulated();
+  node.host = wire::from_wire(m.host());
+  node.host.os = base::printable(node.host.os, 300);
+  node.host.arch = base::printable(node.host.arch, 100);
   node.warning = base::printable(m.warning(), 1000);
   if (missing_gpus(node) > 0)
     node.warning += fmt::format("{}{} of {} GPUs found", node.warning.empty() ? "" : "; ", node.topology->gpus.size(),

@@ -32,10 +32,10 @@ Json energy() {
 
 void add_machine(Json& j, const wire::Node& n) {
   const uint32_t per_socket = n.sockets() == 0 ? n.cores() : n.cores() / n.sockets();
-  j["architecture"] = "";
+  j["architecture"] = n.host().arch();
   j["burstbuffer_network_address"] = "";
   j["boards"] = 1;
-  j["boot_time"] = moment({});
+  j["boot_time"] = moment({n.host().booted_us()});
   j["cores"] = per_socket;
   j["specialized_cores"] = 0;
   j["cpu_binding"] = 0;
@@ -46,7 +46,7 @@ void add_machine(Json& j, const wire::Node& n) {
   j["power"] = {{"maximum_watts", unset()}, {"current_watts", 0}, {"total_energy", 0}};
   j["features"] = strings(n.features());
   j["active_features"] = strings(n.features());
-  j["operating_system"] = "";
+  j["operating_system"] = n.host().os();
   j["sockets"] = n.sockets();
   j["threads"] = n.threads_per_core();
   j["temporary_disk"] = n.tmp_mb();
@@ -92,7 +92,7 @@ void add_condition(Json& j, const wire::Node& n, const std::string& cluster) {
   j["reason_set_by_user"] = n.reason_user();
   j["resume_after"] = moment({});
   j["reservation"] = "";
-  j["slurmd_start_time"] = moment({});
+  j["slurmd_start_time"] = moment({n.host().started_us()});
 }
 
 Json limit(int64_t us) { return us <= 0 ? infinite() : minutes(base::Duration{us}); }

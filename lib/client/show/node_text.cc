@@ -23,7 +23,9 @@ std::string limit(int64_t us) {
 void add_processors(Record& r, const wire::Node& n) {
   const CpuCounts cpus = cpu_counts(n);
   const uint32_t per_socket = n.sockets() == 0 ? n.cores() : n.cores() / n.sockets();
-  r.line().put("NodeName", n.name()).put("CoresPerSocket", per_socket);
+  r.line().put("NodeName", n.name());
+  if (!n.host().arch().empty()) r.put("Arch", base::printable(n.host().arch(), 100));
+  r.put("CoresPerSocket", per_socket);
   r.line()
       .put("CPUAlloc", cpus.allocated)
       .put("CPUEfctv", cpus.total)
@@ -61,6 +63,9 @@ void add_condition(Record& r, const wire::Node& n) {
       .put("Owner", "N/A")
       .put("MCS_label", "N/A");
   r.line().put("Partitions", joined(n.partitions(), ""));
+  r.line()
+      .put("BootTime", show_time({n.host().booted_us()}, "None"))
+      .put("SlurmdStartTime", show_time({n.host().started_us()}, "None"));
   r.line().put("LastSeen", show_time({n.last_seen_us()}, "Never")).put("Containment", or_else(n.containment(), "N/A"));
   r.line().put("CfgTRES", tres(cpu_counts(n).total, n.schedulable_mem_mb(), n.total_gpus()));
   r.line().put("AllocTRES", tres(n.alloc_cpus(), n.alloc_mem_mb(), gpu_counts(n).used));
@@ -81,6 +86,7 @@ std::string show_node_text(const wire::Node& n, base::Time, ShowStyle style) {
       .put("NodeAddr", or_else(n.peer_address(), n.name()))
       .put("NodeHostName", n.name())
       .put("Version", style.is_slurm && !n.version().empty() ? "23.11.4" : or_else(n.version(), "N/A"));
+  if (!n.host().os().empty()) r.line().put("OS", base::printable(n.host().os(), 300));
   const uint64_t memory = n.schedulable_mem_mb() != 0 ? n.schedulable_mem_mb() : n.total_mem_mb();
   r.line()
       .put("RealMemory", memory)
