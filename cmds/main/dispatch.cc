@@ -41,10 +41,10 @@ constexpr std::array<Entry, 17> kCommands = {{
 /// Commands of other batch systems, two of which may have the same name.
 struct QueueEntry {
   std::string_view name;
-  int (*of_pbs)(const queue::Caller&, Args);
-  int (*of_sge)(const queue::Caller&, Args);  ///< Null: Grid Engine has none.
+  int (*of_pbs)(const queue::Caller&, Args);  ///< Null: there it has none; and so the next.
+  int (*of_sge)(const queue::Caller&, Args);
 };
-constexpr std::array<QueueEntry, 8> kQueueCommands = {{
+constexpr std::array<QueueEntry, 9> kQueueCommands = {{
     {"qsub", pbs::run_qsub, sge::run_qsub},
     {"qstat", pbs::run_qstat, sge::run_qstat},
     {"qdel", pbs::run_qdel, sge::run_qdel},
@@ -53,6 +53,7 @@ constexpr std::array<QueueEntry, 8> kQueueCommands = {{
     {"qalter", pbs::run_qalter, sge::run_qalter},
     {"qselect", pbs::run_qselect, sge::run_qselect},
     {"pbsnodes", pbs::run_pbsnodes, nullptr},
+    {"qacct", nullptr, sge::run_qacct},
 }};
 
 /// Runs it, if the name is one of these, and the folder that it was called from says whose it is.
@@ -61,9 +62,10 @@ std::optional<int> run_of_queue(const Program& program, const std::string& path,
     if (e.name != program.name) continue;
     auto system = queue::system_of_program();
     if (!system) system = queue::system_of(path);
-    if (!system || (*system == queue::System::kSge && e.of_sge == nullptr)) break;
-    const queue::Caller caller{{program.name, false}, *system};
-    return *system == queue::System::kSge ? e.of_sge(caller, args) : e.of_pbs(caller, args);
+    if (!system) break;
+    const auto run = *system == queue::System::kSge ? e.of_sge : e.of_pbs;
+    if (run == nullptr) break;
+    return run({{program.name, false}, *system}, args);
   }
   return std::nullopt;
 }

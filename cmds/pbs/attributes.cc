@@ -60,10 +60,35 @@ std::pair<std::string, std::string> list_and_part(const std::string& key) {
   return {key.substr(0, dot), dot == std::string::npos ? std::string() : key.substr(dot + 1)};
 }
 
-/// Numbers as numbers.
-Json value_of(const std::string& text) {
-  if (const auto number = base::parse_int(text, INT64_MIN, INT64_MAX, "")) return *number;
+/// Counts as numbers; names and ids stay text.
+Json value_of(const std::string& list, const std::string& key, const std::string& text) {
+  const bool is_count = list == "Resource_List" || list == "resources_used" || list.starts_with("resources_") ||
+                        key == "Priority" || key == "Exit_status" || key == "pcpus";
+  if (is_count)
+    if (const auto number = base::parse_int(text, INT64_MIN, INT64_MAX, "")) return *number;
   return text;
+}
+
+/// "A=1,B=2" as an object.
+Json variables(const std::string& text) {
+  Json object = Json::object();
+  for (const std::string& part : base::split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals != std::string::npos) object[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return object;
+}
+
+Json as_object(const Record& record) {
+  Json one = Json::object();
+  for (const auto& [key, value] : record.attributes) {
+    const auto [list, part] = list_and_part(key);
+    if (key == "Variable_List")
+      one[key] = variables(value);
+    else
+      (part.empty() ? one[list] : one[list][part]) = value_of(part.empty() ? "" : list, key, value);
+  }
+  return one;
 }
 
 }  // namespace
@@ -97,19 +122,16 @@ std::string as_json(const std::vector<Record>& records, std::string_view kind, c
   j["timestamp"] = timestamp;
   j["pbs_version"] = version_text(false);
   j["pbs_server"] = server;
+  // Names are different ones: no need to look for each among those before.
   Json& all = j[std::string(kind)] = Json::object();
-  for (const Record& record : records) {
-    Json& one = all[record.name] = Json::object();
-    for (const auto& [key, value] : record.attributes) {
-      const auto [list, part] = list_and_part(key);
-      (part.empty() ? one[list] : one[list][part]) = value_of(value);
-    }
-  }
+  for (const Record& record : records) all.get_ref<Json::object_t&>().emplace_back(record.name, as_object(record));
   return j.dump(4, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string version_text(bool is_torque) {
-  return std::string(is_torque ? "6.1.2" : "22.05.11") + " (gangway " + GANGWAY_VERSION + ")";
+  // Programs tell the two apart by the word PBSPro.
+  return (is_torque ? std::string("6.1.2 (gangway ") : std::string("22.05.11 (PBSPro, gangway ")) + GANGWAY_VERSION +
+         ")";
 }
 
 }  // namespace gw::cmds::pbs

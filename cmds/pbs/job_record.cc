@@ -52,8 +52,7 @@ void put_array(Record& r, const queue::Row& row, const std::string& cluster) {
     r.put("array", "True");
     r.put("array_indices_submitted", fmt::format("{}-{}{}", place.least(), place.most(),
                                                  place.step() > 1 ? ":" + std::to_string(place.step()) : ""));
-    const std::string left = client::array_tasks(row.row);
-    r.put("array_indices_remaining", row.row.job->spec().array().has_task() || left.empty() ? "-" : left);
+    r.put("array_indices_remaining", row.left.empty() ? "-" : row.left);
   } else if (!row.task.empty()) {
     r.put("array_id", queue::shown_task(client::array_of(*row.row.job), "", cluster));
     r.put("array_index", row.task);
@@ -93,9 +92,25 @@ void put_resources(Record& r, const wire::Job& job, System system) {
 
 void put_time(Record& r, const char* key, base::Time time) { r.put_if(time.us > 0, key, calendar_text(time)); }
 
-void put_paths(Record& r, const wire::Job& job) {
-  const std::string host = job.spec().submit_host() + ":";
-  r.put("Error_Path", host + client::stderr_path(job));
+/// Of an array the task's place stays open, as PBS writes it.
+std::string open_path(const std::string& pattern) {
+  std::string path;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const bool is_task = pattern[i] == '%' && i + 1 < pattern.size() && pattern[i + 1] == 'a';
+    path += is_task ? "^array_index^" : std::string(1, pattern[i]);
+    if (is_task) ++i;
+  }
+  return path;
+}
+
+/// Standard output, and standard error where they differ.
+std::pair<std::string, std::string> paths_of(const queue::Row& row) {
+  if (!row.is_array) return {client::stdout_path(*row.row.job), client::stderr_path(*row.row.job)};
+  wire::Job job = *row.row.job;
+  wire::Launch& launch = *job.mutable_spec()->mutable_launch();
+  launch.set_std_out(open_path(launch.std_out()));
+  launch.set_std_err(open_path(launch.std_err()));
+  return {client::stdout_path(job), client::stderr_path(job)};
 }
 
 /// Why it waits, or how it ended, in words.
@@ -108,13 +123,11 @@ std::string comment_of(const queue::Row& row) {
   return word == "None" || row.doing == Doing::kHasEnded ? std::string() : "Not Running: " + word;
 }
 
-/// Signals as PBS has them: 256 and the number.
-int exit_status(const wire::Outcome& o) { return o.exit_signo() != 0 ? 256 + o.exit_signo() : o.exit_code(); }
-
 void put_end(Record& r, const queue::Row& row) {
   const wire::Job& job = *row.row.job;
   if (row.doing != Doing::kHasEnded) return;
-  r.put("Exit_status", std::to_string(exit_status(job.status().ended().outcome())));
+  r.put("Exit_status",
+        std::to_string(row.is_array ? row.worst_exit : queue::exit_status(job.status().ended().outcome())));
 }
 
 void put_submission(Record& r, const wire::Job& job, const std::string& variables) {
@@ -186,7 +199,8 @@ Record job_record(const queue::Jobs& jobs, const queue::Row& row, System system,
   r.put("Checkpoint", "u");
   put_time(r, "ctime", {job.status().submitted_us()});
   r.put_if(!s.account().empty() && !is_pro, "euser", s.user());
-  put_paths(r, job);
+  const auto [output, error] = paths_of(row);
+  r.put("Error_Path", s.submit_host() + ":" + error);
   if (const std::string hosts = exec_host(job, system); !hosts.empty() && !row.is_array) {
     r.put("exec_host", hosts);
     if (is_pro) r.put("exec_vnode", exec_vnode(job));
@@ -199,7 +213,7 @@ Record job_record(const queue::Jobs& jobs, const queue::Row& row, System system,
   put_time(r, "mtime",
            std::max({base::Time{job.status().submitted_us()}, client::start_of(job),
                      row.doing == Doing::kHasEnded ? client::end_of(job) : base::Time{}}));
-  r.put("Output_Path", s.submit_host() + ":" + client::stdout_path(job));
+  r.put("Output_Path", s.submit_host() + ":" + output);
   r.put("Priority", std::to_string(-s.nice()));
   put_time(r, "qtime", {job.status().submitted_us()});
   r.put("Rerunable", s.requeue() ? "True" : "False");

@@ -12,35 +12,50 @@ using queue::Caller;
 
 constexpr std::string_view kAlterUsage = "qalter [OPTIONS of qsub] [-h u|o|s|n] JOB_ID...";
 
-/// Takes -h and its value out; the hold, or nothing.
-std::string take_hold(std::vector<std::string>& words) {
+/// Takes -h and its value out; the hold, or nothing. What looks so behind another option is its value.
+std::string take_hold(std::vector<std::string>& words, client::PbsKind kind) {
   std::string hold;
-  for (size_t i = 0; i < words.size();) {
-    if (!words[i].starts_with("-h") || words[i].starts_with("--")) {
-      ++i;
+  std::vector<std::string> others;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool has_value_apart = word.size() > 1 && word[0] == '-' && client::count_pbs_options({word, "x"}, kind) == 2;
+    if (word.starts_with("-h")) {
+      hold = word.size() > 2 ? word.substr(2) : i + 1 < words.size() ? words[++i] : "";
       continue;
     }
-    const bool is_apart = words[i].size() == 2 && i + 1 < words.size();
-    hold = is_apart ? words[i + 1] : words[i].substr(2);
-    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
-                words.begin() + static_cast<std::ptrdiff_t>(i + (is_apart ? 2 : 1)));
+    others.push_back(word);
+    if (has_value_apart && i + 1 < words.size()) others.push_back(words[++i]);
   }
+  words = std::move(others);
   return hold;
+}
+
+/// Takes what -t of Torque became out of the options.
+std::string take_tasks(std::vector<std::string>& options) {
+  std::string tasks;
+  constexpr std::string_view kArray = "--array=";
+  for (const std::string& word : options)
+    if (word.starts_with(kArray)) tasks = word.substr(kArray.size());
+  std::erase_if(options, [&](const std::string& word) { return word.starts_with(kArray); });
+  return tasks;
 }
 
 struct Alteration {
   std::vector<std::string> settings, operands;
-  std::string hold;
+  std::string hold, tasks;
 };
 
 base::Result<Alteration> read_alteration(const Caller& caller, Args args) {
   Alteration a;
   std::vector<std::string> words(args.begin(), args.end());
-  a.hold = take_hold(words);
+  a.hold = take_hold(words, queue::pbs_kind(caller.system));
+  if (a.hold.find_first_not_of("uosn") != std::string::npos)
+    return base::invalid("illegal -h value \"" + base::printable(a.hold, 20) + "\"", "u, o, s or n");
   const size_t count = client::count_pbs_options(words, queue::pbs_kind(caller.system));
   GW_TRY(options, client::translate_pbs({words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)},
                                         {queue::pbs_kind(caller.system), true}));
   a.operands.assign(words.begin() + static_cast<std::ptrdiff_t>(count), words.end());
+  if (caller.is_torque()) a.tasks = take_tasks(options);
   std::vector<std::string> left_out;
   GW_TRY(settings, queue::settings_of(options, left_out));
   a.settings = std::move(settings);
@@ -67,7 +82,8 @@ int run_qalter(const Caller& caller, Args args) {
   auto config = client::load_config();
   if (!config) return refuse(caller, config.error());
   int code = client::kExitOk;
-  const JobIds ids = read_ids(caller, a->operands, config->cluster, code);
+  JobIds ids = read_ids(caller, a->operands, config->cluster, code);
+  narrow(ids, a->tasks);
   if (ids.empty()) return code;
   std::vector<wire::ApiRequest> requests;
   if (!a->hold.empty()) requests.push_back(hold_request(ids, a->hold));

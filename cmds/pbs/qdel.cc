@@ -31,10 +31,7 @@ wire::ApiRequest cancel_request(const DelOptions& o, const JobIds& ids, bool is_
   wire::CancelRequest& cancel = *request.mutable_cancel();
   wire::JobFilter& filter = *cancel.mutable_filter();
   JobIds meant = ids;
-  if (!o.tasks.empty()) {
-    for (const uint32_t job : meant.jobs) meant.tasks[job] = o.tasks;
-    meant.jobs.clear();
-  }
+  narrow(meant, o.tasks);
   meant.put(*filter.mutable_ids(), *filter.mutable_tasks());
   if (is_all) filter.add_uids(::geteuid());
   if (o.is_forced) cancel.set_signo(9);

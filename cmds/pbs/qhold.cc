@@ -22,9 +22,9 @@ int run_qhold(const Caller& caller, Args args) {
   const bool is_release = caller.program.name == "qrls";
   const std::string usage = caller.program.name + " [-h u|o|s] JOB_ID...";
   if (const auto code = answer_common(caller, args, usage)) return *code;
-  std::string holds = "u";
+  std::string holds = "u", tasks;
   auto words = read_letters(args, "h:t:", [&](char letter, const std::string& value) {
-    if (letter == 'h') holds = value;
+    (letter == 'h' ? holds : tasks) = value;
     return base::Status{};
   });
   if (!words) return refuse_usage(caller, words.error(), usage);
@@ -34,7 +34,8 @@ int run_qhold(const Caller& caller, Args args) {
   auto config = client::load_config();
   if (!config) return refuse(caller, config.error());
   int code = client::kExitOk;
-  const JobIds ids = read_ids(caller, *words, config->cluster, code);
+  JobIds ids = read_ids(caller, *words, config->cluster, code);
+  narrow(ids, tasks);
   if (ids.empty() || *action == wire::kNoAction) return code;
   wire::ApiRequest request;
   wire::JobActionRequest& asked = *request.mutable_job_action();

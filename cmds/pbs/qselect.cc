@@ -146,6 +146,7 @@ int run_qselect(const Caller& caller, Args args) {
   if (!words->empty())
     return refuse_usage(caller, base::invalid("unexpected word " + base::printable(words->front(), 60)).value(),
                         kSelectUsage);
+  o.asked.only_living = !o.asked.with_ended && (!caller.is_torque() || o.states.empty());
   auto jobs = queue::Jobs::find(caller.program, o.asked);
   if (!jobs) return refuse(caller, jobs.error());
   std::string out;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "client/show/display.h"
 #include "cmds/pbs/commands.h"
 #include "cmds/pbs/job_record.h"
 #include "cmds/pbs/queues.h"
@@ -107,8 +108,7 @@ bool is_wanted(const Caller& caller, const StatOptions& o, const Row& row) {
 // ---- Tables
 
 std::string cut(const std::string& text, size_t width) {
-  const std::string shown = base::printable(text, 1000);
-  return shown.size() > width ? shown.substr(0, width) : shown;
+  return std::string(client::cut_to_width(base::printable(text, 1000), width));
 }
 
 /// Processor time is not known before the end: the time that it has run is shown.
@@ -174,7 +174,10 @@ std::string alternate_row(const Caller& caller, const StatOptions& o, const Jobs
 
 std::string dsv_line(const Record& record) {
   std::string line = "Job Id: " + record.name;
-  for (const auto& [key, value] : record.attributes) line += "|" + key + "=" + base::printable(value, 100'000);
+  for (const auto& [key, value] : record.attributes) {
+    line += "|" + key + "=";
+    for (const char c : base::printable(value, 100'000)) line += c == '|' ? "\\|" : std::string(1, c);
+  }
   return line + "\n";
 }
 
@@ -215,6 +218,23 @@ std::string job_listing(const Caller& caller, const StatOptions& o, const Jobs& 
   return out;
 }
 
+/// Of what was named, in its order, that of which all has ended: a task that was named, and arrays and jobs as a whole.
+std::vector<std::string> ended_of(const Jobs& jobs, const JobIds& ids) {
+  std::map<std::string, bool> lives;
+  for (const Row& row : jobs.rows()) {
+    const uint32_t number = client::array_of(*row.row.job);
+    const bool is_task = !row.is_array && row.row.job->spec().has_array() && ids.tasks.contains(number);
+    const std::string name =
+        is_task || !row.row.job->spec().has_array() ? jobs.id_of(row) : queue::shown_task(number, "", jobs.cluster());
+    bool& any = lives[name];
+    any = any || row.doing != Doing::kHasEnded;
+  }
+  std::vector<std::string> ended;
+  for (const auto& [name, any] : lives)
+    if (!any && !ids.empty()) ended.push_back(name);
+  return ended;
+}
+
 /// Says what of the ids is not there, or has ended; the code.
 int say_missing(const Caller& caller, const StatOptions& o, const Jobs& jobs, const JobIds& ids) {
   int code = client::kExitOk;
@@ -225,8 +245,7 @@ int say_missing(const Caller& caller, const StatOptions& o, const Jobs& jobs, co
         }))
       code = refuse_unknown(caller, queue::shown_task(array, tasks, jobs.cluster()));
   if (caller.is_torque() || o.with_ended) return code;
-  for (const Row& row : jobs.rows())
-    if (row.doing == Doing::kHasEnded && !ids.empty()) code = refuse_finished(caller, jobs.id_of(row));
+  for (const std::string& id : ended_of(jobs, ids)) code = refuse_finished(caller, id);
   return code;
 }
 
@@ -237,6 +256,8 @@ int show_jobs(const Caller& caller, const StatOptions& o, const std::vector<std:
   queue::Asked asked;
   std::vector<std::string> ids;
   for (const std::string& word : operands) {
+    if (word.empty())
+      return refuse_usage(caller, base::invalid("the name of a job or queue is empty").value(), kStatUsage);
     if (is_job(word))
       ids.push_back(word);
     else if (const std::string name = word.substr(0, word.find('@')); !name.empty())
@@ -249,6 +270,7 @@ int show_jobs(const Caller& caller, const StatOptions& o, const std::vector<std:
   asked.ids = read_ids(caller, ids, config->cluster, code);
   if (!ids.empty() && asked.ids.empty()) return code;
   asked.users = o.users;
+  asked.only_living = !caller.is_torque() && !o.with_ended;
   asked.with_ended = o.with_ended;
   asked.arrays = o.by_task ? queue::ArrayRows::kEach : queue::ArrayRows::kOne;
   auto jobs = Jobs::find(caller.program, asked);

@@ -28,6 +28,12 @@ struct Line {
   bool is_interactive = false, is_command = false;
 };
 
+/// "-I", "-IX": letters without values, I among them.
+bool is_flags_with_i(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && word.find('I') != std::string::npos &&
+         word.find_first_not_of("-VhIXzxnf") == std::string::npos;
+}
+
 /// Takes out -C and -I, which are not about the job.
 base::Result<Line> split_line(const Caller& caller, Args args) {
   Line line;
@@ -35,8 +41,11 @@ base::Result<Line> split_line(const Caller& caller, Args args) {
   const size_t count = client::count_pbs_options(words, queue::pbs_kind(caller.system));
   for (size_t i = 0; i < count; ++i) {
     const std::string& word = words[i];
-    if (word == "-I") {
+    if (is_flags_with_i(word)) {
       line.is_interactive = true;
+      std::string others = word;
+      std::erase(others, 'I');
+      if (others.size() > 1) line.options.push_back(others);
     } else if (word.starts_with("-C")) {
       if (word.size() == 2 && i + 1 >= words.size()) return base::invalid("option -C needs a value");
       line.prefix = word.size() > 2 ? word.substr(2) : words[++i];
@@ -82,6 +91,15 @@ int submit_call(const Caller& caller, Call& call) {
 
 /// A login shell on the first node, in a terminal where there is one.
 int open_shell(const Caller& caller, Words options, Words operands) {
+  constexpr std::string_view kVariables = "--queue-variables=";
+  for (const std::string& word : options) {
+    if (!word.starts_with(kVariables)) continue;
+    auto entries = split_variables(std::string_view(word).substr(kVariables.size()), "-v");
+    if (!entries) return refuse_usage(caller, entries.error(), kSubUsage);
+    for (const std::string& entry : *entries)  // those without a value go along anyway
+      if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+        ::setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+  }
   std::erase_if(options, [](const std::string& word) {
     return word.starts_with("--queue-") || word.starts_with("--" + std::string(client::kPbsLeftOut)) ||
            word.starts_with("--array") || word == "--requeue" || word == "--no-requeue";

@@ -49,6 +49,12 @@ std::optional<int> answer_common(const queue::Caller& caller, Args args, std::st
                                     : "pbs_version = " + version_text(false) + "\n");
 }
 
+void narrow(JobIds& ids, const std::string& tasks) {
+  if (tasks.empty()) return;
+  for (const uint32_t job : ids.jobs) ids.tasks[job] = tasks;
+  ids.jobs.clear();
+}
+
 JobIds read_ids(const queue::Caller& caller, const std::vector<std::string>& words, const std::string& cluster,
                 int& code) {
   JobIds ids;

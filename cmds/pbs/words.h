@@ -22,6 +22,8 @@ base::Result<std::vector<std::string>> read_letters(Args args, std::string_view 
 /// --version and --help, which all of them have: the exit code, if one of them is there.
 std::optional<int> answer_common(const queue::Caller& caller, Args args, std::string_view usage);
 
+/// -t of Torque: these tasks of each array that is named.
+void narrow(JobIds& ids, const std::string& tasks);
 /// Reads ids; false: said, with the code in `code`, and the others are read.
 JobIds read_ids(const queue::Caller& caller, const std::vector<std::string>& words, const std::string& cluster,
                 int& code);

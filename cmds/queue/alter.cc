@@ -45,6 +45,14 @@ constexpr Change kChanges[] = {
 base::Result<std::string> special(const std::string& option, const std::string& value) {
   if (option == "requeue") return std::string("Requeue=1");
   if (option == "no-requeue") return std::string("Requeue=0");
+  if (option == "queue-hold-jid") {
+    std::vector<std::string> terms;
+    for (const std::string& job : base::split(value, ',')) {
+      GW_TRY_STATUS(base::parse_int(job, 1, UINT32_MAX, "-hold_jid").map([](const auto&) {}));
+      terms.push_back("afterany:" + job);
+    }
+    return "Dependency=" + base::join(terms, ",");
+  }
   if (option == "exclusive") return std::string("OverSubscribe=no");
   if (option != "queue-priority") return std::string();
   GW_TRY(priority, base::parse_int(value, -1024, 1024, "-p"));
@@ -61,6 +69,7 @@ base::Result<std::vector<std::string>> settings_of(const std::vector<std::string
     const size_t equals = word.find('=');
     const std::string option = word.substr(2, equals == std::string::npos ? equals : equals - 2);
     const std::string value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
+    if (option == "queue-new-size") continue;
     const auto* change =
         std::find_if(std::begin(kChanges), std::end(kChanges), [&](const Change& c) { return c.option == option; });
     if (change != std::end(kChanges)) {
@@ -73,7 +82,9 @@ base::Result<std::vector<std::string>> settings_of(const std::vector<std::string
     if (!setting.empty())
       settings.push_back(setting);
     else
-      left_out.push_back(option == client::kPbsLeftOut ? value : "--" + option);
+      left_out.push_back(option == client::kPbsLeftOut  ? value
+                         : option.starts_with("queue-") ? "-" + option.substr(6)
+                                                        : "--" + option);
   }
   return settings;
 }

@@ -38,6 +38,24 @@ Doing both(Doing a, Doing b) {
   return a;
 }
 
+bool job_has_outcome(const wire::Job& job) { return job.status().has_ended(); }
+
+/// The row of an array speaks for those that live, before all for those that wait.
+void take_into(Row& array, const JobRow& row) {
+  const auto rank = [](const wire::Job& job) {
+    const bool waits = client::state_of(job) == JobState::kPending;
+    return model::is_end(client::state_of(job)) ? 0 : waits ? 2 : 1;
+  };
+  if (rank(*row.job) > rank(*array.row.job)) array.row = row;
+  if (rank(*row.job) == 2) {
+    std::string tasks = client::array_tasks(row);
+    tasks = tasks.substr(0, tasks.find('%'));
+    array.left += (array.left.empty() ? "" : ",") + tasks;
+  }
+  if (job_has_outcome(*row.job))
+    array.worst_exit = std::max(array.worst_exit, exit_status(row.job->status().ended().outcome()));
+}
+
 wire::JobFilter filter_of(const Asked& asked) {
   wire::JobFilter filter;
   asked.ids.put(*filter.mutable_ids(), *filter.mutable_tasks());
@@ -45,7 +63,7 @@ wire::JobFilter filter_of(const Asked& asked) {
   for (const std::string& queue : asked.queues) filter.add_partitions(queue);
   for (const std::string& name : asked.names) filter.add_names(name);
   for (const std::string& account : asked.accounts) filter.add_accounts(account);
-  filter.set_all_states(true);
+  filter.set_all_states(!asked.only_living || !asked.ids.empty());
   return filter;
 }
 
@@ -77,6 +95,10 @@ wire::ApiRequest records_request(const wire::JobFilter& filter, base::Time now) 
 
 }  // namespace
 
+int exit_status(const wire::Outcome& outcome) {
+  return outcome.exit_signo() != 0 ? 256 + outcome.exit_signo() : outcome.exit_code();
+}
+
 bool is_held(const wire::Job& job) {
   return job.spec().hold_user() || job.spec().hold_admin() || client::priority_of(job) == 0 ||
          !job.status().unmet().empty();
@@ -97,7 +119,7 @@ std::string Jobs::id_of(const Row& row) const {
 }
 
 void Jobs::add(const JobRow& row, std::string task) {
-  rows_.push_back({row, std::move(task), doing_of(*row.job, now_), false, false});
+  rows_.push_back({row, std::move(task), doing_of(*row.job, now_), false, false, {}, 0});
 }
 
 void Jobs::add_arrays(const std::vector<JobRow>& rows) {
@@ -111,7 +133,7 @@ void Jobs::add_arrays(const std::vector<JobRow>& rows) {
     if (is_new) add(row, {});
     Row& mine = rows_[at->second];
     mine.is_array = true;
-    if (!row.job->spec().array().has_task()) mine.row = row;
+    take_into(mine, row);
     mine.doing = both(mine.doing, doing_of(*row.job, now_));
     mine.has_begun = mine.has_begun || row.job->spec().array().has_task();
   }
@@ -153,7 +175,8 @@ base::Result<Jobs> Jobs::find(const client::Program& program, const Asked& asked
     seen.insert(job.id());
     jobs.jobs_.push_back(std::move(job));
   }
-  jobs.unknown_.assign(list.unknown_ids().begin(), list.unknown_ids().end());
+  for (const uint32_t id : list.unknown_ids())
+    if (id != 0) jobs.unknown_.push_back(id);  // 0: a task, which has no number
   if (asked.with_ended || !jobs.unknown_.empty()) {
     GW_TRY(more, connection.call(records_request(filter, jobs.now_)));
     for (wire::JobRecord& record : *more.mutable_list_records()->mutable_records()) {

@@ -20,6 +20,8 @@ struct Row {
   Doing doing = Doing::kWaits;
   bool is_array = false;   ///< It stands for all tasks.
   bool has_begun = false;  ///< Of an array: a task of it has.
+  std::string left;        ///< Of an array: the tasks that wait, "4-9:2".
+  int worst_exit = 0;      ///< Of an array: the highest exit code, or 256 and a signal, of those that ended.
 };
 
 /// How an array is listed.
@@ -35,6 +37,7 @@ struct Asked {
   std::vector<std::string> users, queues, names, accounts;
   bool with_ended = false;  ///< Those that ended a while ago, too: within two weeks where no ids are given.
   ArrayRows arrays = ArrayRows::kOne;
+  bool only_living = false;  ///< Without ids: none that has ended.
 };
 
 class Jobs {
@@ -63,6 +66,8 @@ class Jobs {
   base::Time now_;
 };
 
+/// 256 and the signal, or the exit code.
+int exit_status(const wire::Outcome& outcome);
 /// Is the job held, by whomever? A job that waits for others is.
 bool is_held(const wire::Job& job);
 /// "u", "o" (an administrator's), "s" (it waits for other jobs), "n": none.

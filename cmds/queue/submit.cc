@@ -1,6 +1,7 @@
 // See submit.h.
 #include "cmds/queue/submit.h"
 
+#include <fnmatch.h>
 #include <limits.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -8,9 +9,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/text.h"
-#include "client/show/job_view.h"
+#include "client/show/array_view.h"
 #include "cmds/gbatch/batch_components.h"
 #include "cmds/request/slurm_forms.h"
 
@@ -22,13 +24,14 @@ using base::Status;
 using Words = std::vector<std::string>;
 
 struct Home {
-  std::string folder = "/", shell = "/bin/sh";
+  std::string folder = "/", shell = "/bin/sh", user;
 };
 
 Home home_of_user() {
   Home home;
   if (const passwd* entry = ::getpwuid(::geteuid()); entry != nullptr) {
     home.folder = entry->pw_dir;
+    home.user = entry->pw_name;
     if (*entry->pw_shell != '\0') home.shell = entry->pw_shell;
   }
   if (const char* said = std::getenv("HOME"); said != nullptr && *said == '/') home.folder = said;
@@ -61,7 +64,6 @@ std::string with_patterns(std::string path, System system, const std::string& cl
                                                                    {"$HOSTNAME", "%N"},
                                                                    {"$USER", "%u"}};
     for (const auto& [name, pattern] : names) replace_all(path, name, pattern);
-    replace_all(path, "$HOME", home_of_user().folder);
   } else {
     replace_all(path, "^array_index^", "%a");
     const std::string id = (is_array ? "%A[%a]." : "%j.") + cluster;
@@ -87,12 +89,17 @@ struct Where {
 
 /// Where an output goes, from what was said of it: [HOST]:PATH, a folder, or nothing.
 std::string output_path(const BatchOptions& o, const Where& where, const std::string& said, char letter) {
-  std::string path = said.substr(0, said.find(',')).empty() ? said : said.substr(0, said.find(','));
+  std::string path = where.system == System::kSge ? said.substr(0, said.find(',')) : said;
+  if (where.system == System::kSge) {
+    const Home home = home_of_user();
+    replace_all(path, "$HOME", home.folder);
+    replace_all(path, "$USER", home.user);
+  }
   const size_t colon = path.find(':');
   if (colon != std::string::npos && path.find('/') > colon) path = path.substr(colon + 1);
   const bool is_array = o.array.has_value();
   if (path.empty()) path = where.folder;
-  if (path.front() != '/' && !path.starts_with("$HOME")) path = where.folder + "/" + path;
+  if (path.front() != '/') path = where.folder + "/" + path;
   const bool names_folder = is_folder(path);
   path = with_patterns(path, where.system, where.cluster, is_array);
   if (names_folder) path += (path.ends_with('/') ? "" : "/") + usual_name(where.system, letter, is_array);
@@ -158,7 +165,9 @@ Result<std::string> environment_of(const BatchOptions& o, System system) {
   }
   more.insert(more.end(), settings.begin(), settings.end());
   if (!o.queue.has_environment) {
-    more.push_back("HOME=" + home_of_user().folder);
+    const bool is_chosen = std::any_of(o.queue.variables.begin(), o.queue.variables.end(),
+                                       [](const std::string& entry) { return entry.starts_with("HOME="); });
+    if (!is_chosen) more.push_back("HOME=" + home_of_user().folder);
     more.push_back("SLURM_GET_USER_ENV=" + std::to_string(kLoginSeconds));
   }
   return export_environment("ALL", o.queue.has_environment ? present_environment() : Words(), more);
@@ -177,12 +186,16 @@ Result<Script> script_of(const Call& call) {
 }
 
 /// Their scripts need not say which shell reads them: -S does, else it is that of the user.
-void name_shell(Script& script, const BatchOptions& o, System system) {
-  if (!o.queue.shell.empty())
-    script.bytes = "#!" + o.queue.shell + "\n" + script.bytes;
+Status name_shell(Script& script, const BatchOptions& o, System system) {
+  const std::string shell = o.queue.shell.substr(o.queue.shell.find(':') + 1);  // Grid Engine has HOST:PATH
+  if (!shell.empty() && shell.front() != '/')
+    return base::invalid("-S: \"" + base::printable(shell, 100) + "\" is no absolute path");
+  if (!shell.empty())
+    script.bytes = "#!" + shell + "\n" + script.bytes;
   else if (!script.bytes.starts_with("#!"))
     script.bytes =
         "#!" + (system == System::kSge ? std::string("/bin/sh") : home_of_user().shell) + "\n" + script.bytes;
+  return {};
 }
 
 void name_job(BatchOptions& o, const Script& script) {
@@ -236,7 +249,7 @@ Result<Submission> prepare(const Caller& caller, const Call& call, std::vector<s
   warn_of_others(call, script, notes);
   BatchOptions& o = components.front();
   name_job(o, script);
-  name_shell(script, o, caller.system);
+  GW_TRY_STATUS(name_shell(script, o, caller.system));
   GW_TRY_STATUS(check_script(script.bytes));
   GW_TRY_STATUS(set_slots(o));
   GW_TRY_STATUS(set_places(o, caller.system, call.cluster));
@@ -256,19 +269,21 @@ Result<Submission> prepare(const Caller& caller, const Call& call, std::vector<s
 
 Status add_held_for(client::Connection& connection, Submission& submission) {
   BatchOptions& o = submission.components.front();
-  Words terms;
-  for (const std::string& held_for : o.queue.hold_for) {
+  std::set<uint32_t> jobs;
+  if (!o.queue.hold_for.empty()) {
     wire::ApiRequest request;
-    wire::JobFilter& filter = *request.mutable_list_jobs()->mutable_filter();
-    if (const auto id = base::parse_int(held_for, 1, UINT32_MAX, "job id"))
-      filter.add_ids(static_cast<uint32_t>(*id));
-    else
-      filter.add_names(held_for);
-    filter.add_uids(::geteuid());
+    request.mutable_list_jobs()->mutable_filter()->add_uids(::geteuid());
     GW_TRY(reply, connection.call(std::move(request)));
-    for (const wire::Job& job : reply.list_jobs().jobs())
-      if (!job.spec().array().has_task()) terms.push_back("afterany:" + std::to_string(job.id()));
+    for (const wire::Job& job : reply.list_jobs().jobs()) {
+      const uint32_t number = job.spec().has_array() ? client::array_of(job) : job.id();
+      const auto is_meant = [&](const std::string& name) {
+        return name == std::to_string(number) || ::fnmatch(name.c_str(), job.spec().name().c_str(), 0) == 0;
+      };
+      if (std::any_of(o.queue.hold_for.begin(), o.queue.hold_for.end(), is_meant)) jobs.insert(number);
+    }
   }
+  Words terms;
+  for (const uint32_t job : jobs) terms.push_back("afterany:" + std::to_string(job));
   if (!o.queue.hold_for_array.empty()) terms.push_back("aftercorr:" + o.queue.hold_for_array);
   if (!terms.empty()) o.spec.dependency = base::join(terms, ",");
   return {};

@@ -29,6 +29,7 @@ Option text(Text name, std::string& value) {
 }
 
 Status add_variables(QueueForms& q, Text value) {
+  if (value.empty()) return {};  // as programs write it that have none
   GW_TRY(entries, split_variables(value, "-v"));
   for (std::string& entry : entries) {
     if (entry.empty() || entry.front() == '=')
@@ -76,6 +77,18 @@ void add_queue_options(std::vector<Option>& t, BatchOptions& o) {
   t.push_back(text("queue-arguments", q.arguments));
   t.push_back(text("queue-pe", q.environment));
   t.push_back(text("queue-hold-jid-ad", q.hold_for_array));
+  // What was said of sizes before counts no more.
+  t.push_back({"queue-new-size", 0, Arg::kNone, {}, {}, {}, kFlags, [&o](Text) {
+                 model::Request fresh;
+                 const model::Request& r = o.spec.request;
+                 fresh.exclude = r.exclude;
+                 fresh.gres = r.gres;
+                 fresh.tmp_mb = r.tmp_mb;
+                 fresh.exclusive = r.exclusive;
+                 o.spec.request = fresh;
+                 o.gpus = {};
+                 return Status{};
+               }});
   const auto read = [&t, &q](Text name, Status (*take)(QueueForms&, Text)) {
     t.push_back({name, 0, Arg::kRequired, "VALUE", {}, {}, kFlags, [&q, take](Text v) { return take(q, v); }});
   };

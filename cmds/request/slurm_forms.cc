@@ -283,7 +283,7 @@ void add_slurm_forms(std::vector<Option>& t, BatchOptions& o, uint8_t commands) 
   }
   if ((commands & kByBatch) != 0) {
     Option pbs = row(client::kPbsLeftOut, 0, "WHAT", {}, {}, [&o](Text v) {
-      o.left_out.add(v, "#PBS: nothing here answers to it");
+      o.left_out.add(v, "nothing here answers to it");
       return Status{};
     });
     pbs.flags |= client::kHidden;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <map>
 
 #include "base/text.h"
 #include "client/options/sge.h"
@@ -47,19 +49,21 @@ std::string own_user() {
   return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
 }
 
-/// What was asked for waits: it is gone at once. Else it is told to end.
-void tell_deleted(const wire::JobFilter& filter, client::Connection& connection, std::vector<std::string>& lines) {
+/// What is said of each job that the filter finds: one that waits is gone at once, another is told to end.
+std::map<uint32_t, std::string> deleted_lines(const wire::JobFilter& filter, client::Connection& connection) {
+  std::map<uint32_t, std::string> lines;
   wire::ApiRequest request;
   *request.mutable_list_jobs()->mutable_filter() = filter;
   auto reply = connection.call(std::move(request));
-  if (!reply) return;
+  if (!reply) return lines;
   for (const wire::Job& job : reply->list_jobs().jobs()) {
     const bool waits = client::state_of(job) == model::JobState::kPending;
     const std::string id = std::to_string(client::array_of(job)) +
                            (job.spec().array().has_task() ? "." + std::to_string(job.spec().array().task()) : "");
-    lines.push_back(waits ? fmt::format("{} has deleted job {}\n", own_user(), id)
-                          : fmt::format("{} has registered the job {} for deletion\n", own_user(), id));
+    lines[job.id()] = waits ? fmt::format("{} has deleted job {}\n", own_user(), id)
+                            : fmt::format("{} has registered the job {} for deletion\n", own_user(), id);
   }
+  return lines;
 }
 
 base::Result<wire::JobAction> action_of(bool is_release, const std::string& holds) {
@@ -72,6 +76,27 @@ std::string names_of(const JobIds& ids) {
   for (const uint32_t id : ids.jobs) names.push_back(std::to_string(id));
   for (const auto& [array, tasks] : ids.tasks) names.push_back(fmt::format("{}.{}", array, tasks));
   return base::join(names, ", ");
+}
+
+/// Takes -h and its list out.
+std::string take_hold_list(Words& words) {
+  const auto at = std::find(words.begin(), words.end(), "-h");
+  if (at == words.end() || at + 1 == words.end()) return {};
+  const std::string hold = *(at + 1);
+  words.erase(at, at + 2);
+  return hold;
+}
+
+int set_hold(const Caller& caller, const JobIds& ids, const std::string& hold) {
+  wire::ApiRequest request;
+  wire::JobActionRequest& asked = *request.mutable_job_action();
+  ids.put(*asked.mutable_ids(), *asked.mutable_tasks());
+  const bool is_release = hold.find_first_of("nUOS") != std::string::npos;
+  asked.set_action(is_release ? wire::kRelease : hold == "u" ? wire::kUserHold : wire::kHold);
+  auto reply = ask(caller.program, std::move(request));
+  if (!reply) return refuse(caller, reply.error());
+  if (const int faults = report(caller, reply->jobs().faults()); faults != client::kExitOk) return faults;
+  return printed("modified hold of job " + names_of(ids) + "\n");
 }
 
 }  // namespace
@@ -92,16 +117,23 @@ int run_qdel(const Caller& caller, Args args) {
   wire::ApiRequest request;
   wire::JobFilter& filter = *request.mutable_cancel()->mutable_filter();
   ids->put(*filter.mutable_ids(), *filter.mutable_tasks());
-  for (const std::string& user : o.users) filter.add_users(user);
+  const bool is_about_all = std::find(o.users.begin(), o.users.end(), "*") != o.users.end();
+  for (const std::string& user : o.users)
+    if (!is_about_all) filter.add_users(user);
+  if (is_about_all && ids->empty())
+    for (const auto state : {model::JobState::kPending, model::JobState::kConfiguring, model::JobState::kRunning,
+                             model::JobState::kSuspended})
+      filter.add_states(static_cast<uint32_t>(state));
   if (o.is_forced) request.mutable_cancel()->set_signo(9);
   auto connection = client::connect(caller.program);
   if (!connection) return refuse(caller, connection.error());
-  std::vector<std::string> lines;
-  tell_deleted(filter, *connection, lines);
+  const auto lines = deleted_lines(filter, *connection);
   auto reply = connection->call(std::move(request));
   if (!reply) return refuse(caller, reply.error());
-  if (!reply->cancel().done().empty())
-    for (const std::string& line : lines) printed(line);
+  for (const uint32_t id : reply->cancel().done())
+    if (const auto line = lines.find(id); line != lines.end()) printed(line->second);
+  if (reply->cancel().done().empty() && reply->cancel().faults().empty())
+    std::fputs("no jobs are there to delete\n", stderr);
   const int faults = report(caller, reply->cancel().faults());
   return faults != client::kExitOk ? faults : code;
 }
@@ -131,7 +163,11 @@ int run_qhold(const Caller& caller, Args args) {
 
 int run_qalter(const Caller& caller, Args args) {
   if (const auto code = answer_common(caller, args, kAlterUsage)) return *code;
-  const Words words(args.begin(), args.end());
+  Words words(args.begin(), args.end());
+  const std::string hold = take_hold_list(words);
+  if (hold.find_first_not_of("uosnUOS") != std::string::npos)
+    return refuse_usage(caller, base::invalid("-h: " + base::printable(hold, 20) + " is none of u, o, s, n").value(),
+                        kAlterUsage);
   auto count = client::count_sge_options(words);
   if (!count) return refuse_usage(caller, count.error(), kAlterUsage);
   const auto end = words.begin() + static_cast<std::ptrdiff_t>(*count);
@@ -146,6 +182,8 @@ int run_qalter(const Caller& caller, Args args) {
   int code = client::kExitOk;
   auto ids = find_ids(caller, {end, words.end()}, "", code);
   if (!ids) return refuse(caller, ids.error());
+  if (!ids->empty() && !hold.empty())
+    if (const int held = set_hold(caller, *ids, hold); held != client::kExitOk) return held;
   if (ids->empty() || settings->empty()) return code;
   settings->emplace_back("JobId=1");  // those that are meant are filled in below
   auto request = update_request(*settings, base::SystemClock().now());

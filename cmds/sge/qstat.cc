@@ -1,5 +1,6 @@
 // qstat of Grid Engine: the jobs of a user or of all, as a job_table, as XML, or one job in detail (-j).
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <pwd.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,8 +28,9 @@ constexpr std::string_view kStatUsage =
 
 struct StatOptions {
   queue::Asked asked;
-  std::string states;   ///< "p", "r", "s", "z", "h"; empty: all that have not ended.
-  std::string details;  ///< -j
+  std::string states;               ///< "p", "r", "s", "z", "h"; empty: all that have not ended.
+  std::string details;              ///< -j
+  std::vector<std::string> queues;  ///< Patterns.
   bool is_xml = false;
   bool is_about_all = false;
 };
@@ -38,11 +40,11 @@ base::Status take_stat(StatOptions& o, const std::string& name, const std::strin
     for (const std::string& user : base::split(value, ','))
       user == "*" ? static_cast<void>(o.is_about_all = true) : o.asked.users.push_back(user);
   } else if (name == "s") {
-    if (value.find_first_not_of("prszhaud") != std::string::npos)
+    if (value.find_first_not_of("prszhaudojST") != std::string::npos)
       return base::invalid("-s: \"" + base::printable(value, 20) + "\" is none of p, r, s, z, h, a");
     o.states = value;
   } else if (name == "q") {
-    o.asked.queues.push_back(value.substr(0, value.find('@')));
+    for (const std::string& queue : base::split(value, ',')) o.queues.push_back(queue.substr(0, queue.find('@')));
   } else if (name == "j") {
     o.details = value;
   } else if (name == "xml") {
@@ -83,7 +85,15 @@ std::string state_of(const Row& row) {
   }
 }
 
+bool is_in_queue(const StatOptions& o, const Row& row) {
+  const std::string queue = client::partition_of(*row.row.job);
+  return o.queues.empty() || std::any_of(o.queues.begin(), o.queues.end(), [&](const std::string& pattern) {
+           return ::fnmatch(pattern.c_str(), queue.c_str(), 0) == 0;
+         });
+}
+
 bool is_wanted(const StatOptions& o, const Row& row) {
+  if (!is_in_queue(o, row)) return false;
   if (o.states.empty() || o.states == "a") return row.doing != Doing::kHasEnded;
   const auto asks = [&o](char letter) { return o.states.find(letter) != std::string::npos; };
   if (row.doing == Doing::kHasEnded) return asks('z');
@@ -215,10 +225,13 @@ std::string detail(const Row& row) {
 
 int show_details(const Caller& caller, StatOptions& o) {
   int code = client::kExitOk;
-  auto ids = find_ids(caller, {o.details}, "", code);
-  if (!ids) return refuse(caller, ids.error());
-  if (ids->empty()) return code;
-  o.asked.ids = std::move(*ids);
+  if (o.details != "*") {
+    auto ids = find_ids(caller, {o.details}, "", code);
+    if (!ids) return refuse(caller, ids.error());
+    if (ids->empty()) return code;
+    o.asked.ids = std::move(*ids);
+  }
+  o.asked.only_living = true;
   o.asked.arrays = queue::ArrayRows::kOne;
   auto jobs = Jobs::find(caller.program, o.asked);
   if (!jobs) return refuse(caller, jobs.error());
@@ -257,6 +270,7 @@ int run_qstat(const Caller& caller, Args args) {
   if (!o.details.empty()) return show_details(caller, o);
   if (o.asked.users.empty() && !o.is_about_all) o.asked.users.push_back(own_name());
   if (o.is_about_all) o.asked.users.clear();
+  o.asked.only_living = o.states.find('z') == std::string::npos;
   auto jobs = Jobs::find(caller.program, o.asked);
   if (!jobs) return refuse(caller, jobs.error());
   std::vector<Row> rows;

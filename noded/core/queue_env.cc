@@ -91,10 +91,32 @@ bool is_of_pbs(const Env& env) {
   return it != env.end() && it->second == "PBS_BATCH";
 }
 
+namespace {
+
+constexpr const char* kOfPbs[] = {"PBS_ARRAYID", "PBS_ARRAY_ID",  "PBS_ARRAY_INDEX", "PBS_ENVIRONMENT",
+                                  "PBS_JOBID",   "PBS_JOBNAME",   "PBS_NODEFILE",    "PBS_NODENUM",
+                                  "PBS_NP",      "PBS_NUM_NODES", "PBS_NUM_PPN",     "PBS_QUEUE",
+                                  "PBS_TASKNUM", "PBS_VNODENUM",  "PBS_WALLTIME",    "NCPUS"};
+constexpr const char* kOfSge[] = {
+    "JOB_ID",           "JOB_NAME",       "NHOSTS",      "NQUEUES",       "NSLOTS",
+    "PE_HOSTFILE",      "QUEUE",          "REQUEST",     "RESTARTED",     "SGE_CELL",
+    "SGE_CLUSTER_NAME", "SGE_TASK_FIRST", "SGE_TASK_ID", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"};
+
+/// What an enclosing job was told of itself. That of Grid Engine is known by a name that nobody else gives.
+void drop_enclosing(Env& env, bool is_pbs) {
+  if (!is_pbs && env.contains("PBS_ENVIRONMENT"))
+    for (const char* name : kOfPbs) env.erase(name);
+  if (env.contains("SGE_CLUSTER_NAME"))
+    for (const char* name : kOfSge) env.erase(name);
+}
+
+}  // namespace
+
 void put_queue_variables(Env& env, const NodeFacts& node, const wire::Prepare& prepare) {
   const auto by = env.find("GANGWAY_SUBMITTED_BY");
   const std::string submitted_by = by == env.end() ? std::string() : by->second;
   if (by != env.end()) env.erase(by);  // not of what the job submits itself
+  drop_enclosing(env, submitted_by != "sge" && is_of_pbs(env));
   if (submitted_by == "sge")
     put_sge(env, node, prepare);
   else if (is_of_pbs(env))

@@ -1,11 +1,12 @@
 """Programs of others that drive a batch system by its commands, as Debian has them, under Slurm's names."""
 
 import getpass
+import os
 import shutil
 
 import pytest
 
-from cluster import Cluster
+from cluster import BIN, Cluster
 
 # 21 jobs in three layers: each reads what those before it have written.
 SNAKEFILE = """
@@ -121,12 +122,13 @@ if __name__ == "__main__":
 """
 
 
-def toil(cluster, folder, *options):
+def toil(cluster, folder, *options, system="slurm", path=None):
     folder.mkdir()
     (folder / "workflow.py").write_text(TOIL)
-    return cluster.run("/usr/bin/python3", "workflow.py", "./store", "--batchSystem", "slurm", "--disableCaching", "--retryCount", "0",
+    env = {"PATH": f"{path}:{cluster.env.get('PATH', os.environ['PATH'])}"} if path else {}
+    return cluster.run("/usr/bin/python3", "workflow.py", "./store", "--batchSystem", system, "--disableCaching", "--retryCount", "0",
                        "--statePollingWait", "1", "--disableProgress", "--workDir", folder, *options, cwd=folder, check=False,
-                       timeout=300, env={"HOME": str(folder), "USER": getpass.getuser(), "PYTHONDONTWRITEBYTECODE": "1"})
+                       timeout=120, env={"HOME": str(folder), "USER": getpass.getuser(), "PYTHONDONTWRITEBYTECODE": "1", **env})
 
 
 @needs("toil")
@@ -143,6 +145,14 @@ def test_toil_hears_of_a_job_that_fails(cluster):
     ends = cluster.run("sacct", "-X", "-n", "-P", "-o", "JobName,State,ExitCode").stdout.split()
     assert [end.split("|")[2] for end in ends if end.startswith("toil_job_") and "|FAILED|" in end] == ["1:0"], ends
     assert done.returncode != 0 and "on purpose" in done.stdout + done.stderr, done
+
+
+@needs("toil")
+@pytest.mark.parametrize("folder, system", [("pbs", "torque"), ("sge", "grid_engine")])
+def test_toil_by_qsub(cluster, folder, system):
+    """It takes PBS Pro for a version of Torque."""
+    done = toil(cluster, cluster.work / f"toil-{folder}", system=system, path=BIN.parent / "libexec/gangway" / folder)
+    assert done.returncode == 0 and "sum 30\n" in done.stdout, done
 
 
 # As the package's example for Slurm has it, without what it needs of the site.

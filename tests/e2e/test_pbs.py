@@ -142,6 +142,38 @@ def test_arrays_are_named_and_listed_as_each_has_it(pro, torque):
     torque.wait(job, "C")
 
 
+def test_an_array_of_which_some_have_gone(pro, torque):
+    job = pro.sub("exit $PBS_ARRAY_INDEX\n", "-J", "0-9", "-h", "-N", "part")
+    number = job.split("[")[0]
+    pro("qdel", f"{number}[3-5]")
+    text = pro("qstat", "-f", job).stdout
+    assert "array_indices_remaining = 0-2,6-9\n" in text and "job_state = H" in text, text
+    assert f"Output_Path = {text.split('Output_Path = ')[1].split(':')[0]}:{pro.cluster.work}/part.o{number}.^array_index^" in text
+    done = pro("qstat", "-t", job)
+    assert done.stderr == "" and done.stdout.count(" H ") == 7, "what has gone is no error while the array lives"
+    torque("qrls", "-t", "2", job)
+    wait_for(lambda: pro("qselect", "-t", "-N", "part").stdout.count("\n") == 6, "the one that was released ends")
+    torque("qalter", "-t", "0", "-N", "zero", job)
+    assert pro("qselect", "-t", "-N", "zero").stdout == f"{number}[0].{pro.server}\n"
+    torque("qdel", job)
+    pro.wait(job, "F")
+    assert "Exit_status = 2" in pro("qstat", "-xf", job).stdout, "that of the one that ran"
+
+
+def test_what_is_empty_or_long_is_no_queue(pro):
+    assert pro("qstat", "", code=2).stdout == ""
+    job = pro.sub("true\n", "-h", "-N", "é" * 20)
+    assert "é" * 15 + " " in pro("qstat", job).stdout
+    named = pro.sub("true\n", "-h", "-N", "007", "-v", "")
+    assert json.loads(pro("qstat", "-fF", "json", named).stdout)["Jobs"][named]["Job_Name"] == "007"
+    assert pro("qstat", f"{job.split('.')[0]}[99]", code=153).stderr.count("\n") == 1
+    assert pro("qsub", "-S", "bash", input="true\n", code=1).stderr == 'qsub: -S: "bash" is no absolute path\n'
+    assert pro("qalter", "-h", "x", job, code=2).stdout == ""
+    pro("qalter", "-N", "-hello", job)
+    assert "Job_Name = -hello" in pro("qstat", "-f", job).stdout
+    pro("qdel", job, named)
+
+
 def test_hold_release_alter_delete(queue):
     job = queue.sub("true\n", "-h", "-q", "short", "-A", "normal", "-N", "held")
     assert queue.state(job) == "H"
@@ -246,6 +278,7 @@ def test_interactive(pro):
     done = pro("qsub", "-I", "-l", "select=1:ncpus=2", "-N", "shell", input="echo on $SLURMD_NODENAME; exit 4\n",
                code=4)
     assert done.stdout.endswith("on n0\n"), done
+    assert pro("qsub", "-IX", "-v", "A=of qsub", input="echo $A\n").stdout.endswith("of qsub\n")
 
 
 def test_queues_server_and_nodes(queue):
@@ -275,7 +308,7 @@ def test_nodes_for_programs(pro, torque):
 
 
 def test_versions(pro, torque):
-    assert re.match(r"pbs_version = \d+\.\d+\.\d+ \(gangway ", pro("qstat", "--version").stdout)
+    assert re.match(r"pbs_version = \d+\.\d+\.\d+ \(PBSPro, gangway ", pro("qstat", "--version").stdout)
     assert torque("qstat", "--version").stdout.startswith("Version: 6.1.2 (gangway ")
 
 

@@ -143,6 +143,35 @@ def test_hold_release_alter(queue):
     assert 'denied: job "' in queue("qhold", job, code=1).stderr
 
 
+def test_a_job_waits_for_an_array_that_runs(queue):
+    array = queue.sub("sleep 60\n", "-t", "1-2", "-N", "arr", "-cwd")
+    wait_for(lambda: set(queue.rows().values()) == {"r"}, "both run")
+    after = queue.sub("true\n", "-hold_jid", "ar*", "-cwd")
+    assert queue.rows()[(after, "")] == "hqw"
+    queue("qdel", array)
+    assert queue.cluster.wait_ended(after) == "COMPLETED"
+
+
+def test_a_folder_may_be_named_by_a_variable(queue):
+    (queue.home / "logs").mkdir(exist_ok=True)
+    job = queue.sub("echo out\n", "-o", "$HOME/logs", "-N", "var", "-j", "y")
+    assert queue.cluster.wait_ended(job) == "COMPLETED", queue.cluster.reason_text(job)
+    assert (queue.home / "logs" / f"var.o{job}").read_text() == "out\n"
+
+
+def test_listings_and_deletions_by_patterns(queue):
+    job = queue.sub("true\n", "-h", "-cwd", "-N", "é" * 12)
+    assert "é" * 10 + " " in queue("qstat").stdout
+    assert queue.rows("-q", "gpu.q,all*") == {(job, ""): "hqw"} and queue.rows("-q", "gpu.q") == {}
+    assert queue.rows("-s", "hu") == {(job, ""): "hqw"}
+    assert f"job_number:                 {job}\n" in queue("qstat", "-j", "*").stdout
+    assert queue("qalter", "-h", "n", job).stdout == f"modified hold of job {job}\n"
+    assert queue.cluster.wait_ended(job) == "COMPLETED"
+    job = queue.sub("true\n", "-h", "-cwd")
+    assert queue("qdel", "-u", "*").stdout == f"{USER} has deleted job {job}\n"
+    assert queue("qdel", "-u", "*").stderr == "no jobs are there to delete\n"
+
+
 def test_commands_and_their_exit_codes(queue):
     done = queue("qsub", "-sync", "y", "-cwd", "-b", "y", "-N", "c", "sh", "-c", "echo 'a  b'; exit 3", code=3)
     job = int(re.search(r"\d+", done.stdout)[0])
@@ -152,6 +181,23 @@ def test_commands_and_their_exit_codes(queue):
     options.write_text("# these\n-N fromfile\n-sync y\n")
     assert '("fromfile")' in queue("qsub", "-@", options, "-cwd", input="true\n").stdout
     assert queue("qsub", "-verify", input="true\n").stdout == "verification: found suitable queue(s)\n"
+
+
+def test_what_became_of_a_job(queue):
+    job = queue.sub("exit 3\n", "-N", "became", "-cwd")
+    assert queue.cluster.wait_ended(job) == "FAILED"
+    for name in (job, "became"):
+        record = dict(re.findall(r"^(\S+) +(.*)$", queue("qacct", "-j", name).stdout, re.M))
+        assert (record["jobnumber"], record["exit_status"], record["failed"]) == (str(job), "3", "0"), record
+        assert record["qname"] == "all.q" and record["hostname"] == "n0" and record["taskid"] == "undefined"
+    assert queue("qacct", "-j", "4000000", code=1).stderr == "error: job id 4000000 not found\n"
+    held = queue.sub("true\n", "-h", "-cwd")
+    assert queue("qacct", "-j", held, code=1).stdout == "", "it has not ended"
+    queue("qdel", held)
+    array = queue.sub("exit $SGE_TASK_ID\n", "-t", "1-2", "-cwd")
+    queue.cluster.wait_ended(array)
+    assert re.findall(r"^exit_status +(\d)", queue("qacct", "-j", array).stdout, re.M) == ["1", "2"]
+    assert re.findall(r"^exit_status +(\d)", queue("qacct", "-j", array, "-t", "2").stdout, re.M) == ["2"]
 
 
 def test_what_is_refused(queue):

@@ -1,12 +1,16 @@
 // See pbs.h. The forms are those of qsub's manual pages of PBS Pro 2022 and Torque 6.
 #include "client/options/pbs.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "base/time.h"
 
 namespace gw::client {
 namespace {
@@ -64,6 +68,8 @@ Status read_part(Nodes& nodes, const Words& words) {
     } else if (key == "ppn") {
       GW_TRY(given, count_of("-l nodes: ppn", value));
       tasks = given;
+    } else if (key == "gpus" && value == "0") {
+      continue;
     } else if (key == "gpus") {
       GW_TRY(given, count_of("-l nodes: gpus", value));
       nodes.gpus = std::max(nodes.gpus, given);
@@ -94,7 +100,6 @@ Status translate_nodes(const std::string& value, bool is_qsub, Words& out) {
     out.push_back("--ntasks=" + std::to_string(nodes.tasks));
   else if (nodes.most_tasks > 1 || is_qsub || value.find("ppn=") != std::string::npos)
     out.push_back("--ntasks-per-node=" + std::to_string(nodes.most_tasks));
-  if (is_qsub) out.emplace_back("--cpus-per-task=1");  // whatever a line before asked for
   if (nodes.gpus > 0) out.push_back("--gpus-per-node=" + std::to_string(nodes.gpus));
   if (!nodes.hosts.empty()) out.push_back("--nodelist=" + base::join(nodes.hosts, ","));
   if (!nodes.features.empty()) out.push_back("--constraint=" + base::join(nodes.features, "&"));
@@ -122,7 +127,7 @@ Result<Chunk> read_chunk(const std::string& text, Words& out) {
                       : i == 0 && value.empty() ? &chunk.count
                                                 : nullptr;
     if (field != nullptr) {
-      if (key == "ngpus" && value == "0") continue;
+      if ((key == "ngpus" || key == "ncpus") && value == "0") continue;
       GW_TRY(count, count_of("-l select", value.empty() ? key : value));
       *field = count;
     } else if (key == "mem") {
@@ -152,7 +157,7 @@ Status translate_select(const std::string& value, Words& out) {
   const uint32_t tasks = std::max(all->tasks, 1U);
   out.push_back("--nodes=" + std::to_string(nodes));
   out.push_back("--ntasks-per-node=" + std::to_string(tasks));
-  out.push_back("--cpus-per-task=" + std::to_string(std::max(all->cpus / tasks, 1U)));
+  out.push_back("--cpus-per-task=" + std::to_string(std::max((all->cpus + tasks - 1) / tasks, 1U)));
   if (all->gpus > 0) out.push_back("--gpus-per-node=" + std::to_string(all->gpus));
   if (!all->mem.empty()) out.push_back("--mem=" + all->mem);
   return {};
@@ -160,13 +165,23 @@ Status translate_select(const std::string& value, Words& out) {
 
 // ---- The other resources
 
+/// "::30" is "0:0:30".
+std::string full_clock(const std::string& value) {
+  std::string out;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == ':' && (i == 0 || value[i - 1] == ':')) out += '0';
+    out += value[i];
+  }
+  return out;
+}
+
 Status translate_resource(const std::string& resource, bool is_qsub, Words& out) {
   const auto [key, value] = key_and_value(std::string(base::trim(resource)));
   if (key == "nodes") return translate_nodes(value, is_qsub, out);
   if (key == "select") return translate_select(value, out);
   const bool is_seconds = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (key == "walltime") {
-    out.push_back("--time=" + value + (is_seconds ? "s" : ""));
+    out.push_back("--time=" + full_clock(value) + (is_seconds ? "s" : ""));
   } else if (key == "mem") {
     out.push_back("--mem=" + size_of(value));
   } else if (key == "pmem") {
@@ -197,12 +212,21 @@ std::string path_of(const std::string& value, const char* ending) {
   return path;
 }
 
+/// "3.SERVER" -> "3", "3[].SERVER" -> "3", "3[7].SERVER" -> "3_7"
+std::string job_of(const std::string& id) {
+  const std::string bare = id.substr(0, id.find_first_of(".@"));
+  const size_t bracket = bare.find('[');
+  if (bracket == std::string::npos || !bare.ends_with(']')) return bare;
+  const std::string task = bare.substr(bracket + 1, bare.size() - bracket - 2);
+  return bare.substr(0, bracket) + (task.empty() ? "" : "_" + task);
+}
+
 /// "AFTEROK:3[].SERVER:4" as gbatch has it: of ids the number alone, of the words about arrays those about all.
 std::string dependency_of(const std::string& value) {
   Words terms;
   for (const std::string& term : base::split(value, ',')) {
     Words parts = base::split(term, ':');
-    for (size_t i = 1; i < parts.size(); ++i) parts[i] = parts[i].substr(0, parts[i].find_first_of(".["));
+    for (size_t i = 1; i < parts.size(); ++i) parts[i] = job_of(parts[i]);
     if (parts[0].starts_with("after") && parts[0].ends_with("array")) parts[0].resize(parts[0].size() - 5);
     terms.push_back(base::join(parts, ":"));
   }
@@ -216,15 +240,32 @@ std::string mail_events(const std::string& letters) {
   return "--mail-type=" + (events.empty() ? "NONE" : base::join(events, ","));
 }
 
-/// [[CC]YY]MMDDhhmm[.SS] where it has a year.
+/// Two digits of a number.
+std::string two(int number) { return (number < 10 ? "0" : "") + std::to_string(number); }
+
+/// [[[[CC]YY]MM]DD]hhmm[.SS]; what is left out is as it is next.
 Status translate_begin(const std::string& value, Words& out) {
-  const std::string digits = value.substr(0, value.find('.'));
-  if (digits.size() < 10 || digits.find_first_not_of("0123456789") != std::string::npos)
-    return invalid("-a: \"" + base::printable(value, 40) + "\" is not [CC]YYMMDDhhmm");
-  const std::string d = digits.size() == 10 ? "20" + digits : digits;
-  out.push_back("--begin=" + d.substr(0, 4) + "-" + d.substr(4, 2) + "-" + d.substr(6, 2) + "T" + d.substr(8, 2) + ":" +
-                d.substr(10, 2) + ":00");
-  return {};
+  const size_t dot = value.find('.');
+  const std::string d = value.substr(0, dot);
+  const std::string seconds = dot == std::string::npos ? "00" : value.substr(dot + 1);
+  const bool is_number = (d + seconds).find_first_not_of("0123456789") == std::string::npos && seconds.size() == 2;
+  if (!is_number || d.size() < 4 || d.size() > 12 || d.size() % 2 != 0)
+    return invalid("-a: \"" + base::printable(value, 40) + "\" is not [[[[CC]YY]MM]DD]hhmm[.SS]");
+  const std::string clock = d.substr(d.size() - 4, 2) + ":" + d.substr(d.size() - 2) + ":" + seconds;
+  if (d.size() == 4) return out.push_back("--begin=" + clock), Status{};
+  const std::string day = d.substr(d.size() - 6, 2);
+  if (d.size() >= 10) {
+    const std::string year = d.size() == 12 ? d.substr(0, 4) : "20" + d.substr(0, 2);
+    return out.push_back("--begin=" + year + "-" + d.substr(d.size() - 8, 2) + "-" + day + "T" + clock), Status{};
+  }
+  if (d.size() == 8) return out.push_back("--begin=" + d.substr(0, 2) + "/" + day + "-" + clock), Status{};
+  const time_t now = base::SystemClock().now().seconds();
+  tm parts{};
+  ::localtime_r(&now, &parts);
+  const std::string present = two(parts.tm_mday) + two(parts.tm_hour) + two(parts.tm_min);
+  int month = parts.tm_mon + 1, year = parts.tm_year + 1900;
+  if (d <= present && ++month > 12) month = 1, ++year;
+  return out.push_back("--begin=" + std::to_string(year) + "-" + two(month) + "-" + day + "T" + clock), Status{};
 }
 
 /// Settings go along; what is only named does anyway.
@@ -273,7 +314,7 @@ bool takes_value(char letter, PbsKind kind) {
 }
 /// What changes nothing: all of the environment goes along, the first line of the script names its shell, output and
 /// errors share a file unless both are named, and what is kept, printed or checkpointed is not asked of gbatch.
-constexpr std::string_view kNothing = "VjSkczEfKxC";
+constexpr std::string_view kNothing = "VjSkczEfKxCXG";
 
 /// Errors: the other of the two has it.
 Status check_letter(char letter, PbsKind kind) {
@@ -288,10 +329,6 @@ Status check_letter(char letter, PbsKind kind) {
 /// What a job of qsub has otherwise than one of sbatch's. True: it is done.
 Result<bool> translate_for_qsub(char letter, const std::string& value, Words& out) {
   switch (letter) {
-    case 'l':
-      for (const std::string& resource : base::split(value, ','))
-        GW_TRY_STATUS(translate_resource(resource, true, out));
-      return true;
     case 'V':
       out.emplace_back("--queue-environment");
       return true;
@@ -328,6 +365,42 @@ Result<bool> translate_for_qsub(char letter, const std::string& value, Words& ou
   }
 }
 
+/// Bytes of "4gb", "100mb", "1500mw", "10"; 0: nobody knows.
+uint64_t bytes_of(const std::string& value) {
+  std::string size = base::to_lower(value);
+  const uint64_t word = size.ends_with('w') ? 8 : 1;
+  if (size.ends_with('b') || size.ends_with('w')) size.pop_back();
+  uint64_t unit = 1;
+  for (const auto& [letter, bytes] : {std::pair{'k', 10}, std::pair{'m', 20}, std::pair{'g', 30}, std::pair{'t', 40}})
+    if (size.ends_with(letter)) unit = uint64_t{1} << bytes;
+  if (unit > 1) size.pop_back();
+  const auto number = base::parse_int(size, 0, 1'000'000'000, "mem");
+  return number ? static_cast<uint64_t>(*number) * unit * word : 0;
+}
+
+/// All of -l of one source: sizes come first, and take back what another source said of sizes; memory is that of the
+/// whole job, which its nodes share.
+Status translate_resources_of_qsub(const Words& values, Words& out) {
+  Words sizes, others;
+  for (const std::string& value : values)
+    for (const std::string& resource : base::split(value, ','))
+      (resource.starts_with("nodes=") || resource.starts_with("select=") ? sizes : others).push_back(resource);
+  if (!sizes.empty()) out.emplace_back("--queue-new-size");
+  for (const std::string& size : sizes) GW_TRY_STATUS(translate_resource(size, true, out));
+  uint64_t nodes = 1;
+  for (const std::string& word : out)
+    if (word.starts_with("--nodes=")) nodes = static_cast<uint64_t>(std::max(1, std::atoi(word.c_str() + 8)));
+  for (const std::string& resource : others) {
+    const auto [key, value] = key_and_value(resource);
+    const uint64_t bytes = key == "mem" ? bytes_of(value) : 0;
+    if (bytes > 0)
+      out.push_back("--mem=" + std::to_string((bytes / nodes + 1023) / 1024) + "k");
+    else
+      GW_TRY_STATUS(translate_resource(resource, true, out));
+  }
+  return {};
+}
+
 Status translate_option(char letter, const std::string& value, Words& out) {
   if (kNothing.find(letter) != std::string_view::npos) return {};
   for (const auto& [same, option] : kSame)
@@ -345,7 +418,7 @@ Status translate_option(char letter, const std::string& value, Words& out) {
       out.emplace_back("--exclusive");
       return {};
     case 'q':
-      out.push_back("--partition=" + value.substr(0, value.find('@')));
+      if (!value.starts_with('@')) out.push_back("--partition=" + value.substr(0, value.find('@')));
       return {};
     case 'o':
       out.push_back("--output=" + path_of(value, "o"));
@@ -382,7 +455,7 @@ Status translate_option(char letter, const std::string& value, Words& out) {
 }  // namespace
 
 base::Result<Words> translate_pbs(const Words& words, PbsRules rules) {
-  Words out;
+  Words out, resources;
   std::string word;
   for (size_t i = 0; i < words.size();) {
     if (word.empty()) word = words[i];
@@ -399,13 +472,15 @@ base::Result<Words> translate_pbs(const Words& words, PbsRules rules) {
       if (i >= words.size()) return invalid("option " + base::printable(words[i - 1]) + " needs a value");
       value = words[i++];
     }
-    bool is_done = false;
-    if (rules.is_qsub) {
+    bool is_done = rules.is_qsub && letter == 'l';
+    if (is_done) resources.push_back(value);
+    if (rules.is_qsub && !is_done) {
       GW_TRY(done, translate_for_qsub(letter, value, out));
       is_done = done;
     }
     if (!is_done) GW_TRY_STATUS(translate_option(letter, value, out));
   }
+  if (!resources.empty()) GW_TRY_STATUS(translate_resources_of_qsub(resources, out));
   return out;
 }
 

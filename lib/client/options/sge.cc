@@ -28,8 +28,10 @@ struct Row {
 void drop(Words& out, const std::string& what) { out.push_back("--" + std::string(kPbsLeftOut) + "=" + what); }
 
 Result<bool> yes_or_no(Text option, const std::string& value) {
-  if (value == "y" || value == "yes") return true;
-  if (value == "n" || value == "no") return false;
+  for (const Text yes : {"y", "yes", "true", "1"})
+    if (base::iequals(value, yes)) return true;
+  for (const Text no : {"n", "no", "false", "0"})
+    if (base::iequals(value, no)) return false;
   return invalid(std::string(option) + ": \"" + base::printable(value, 20) + "\" is neither y nor n");
 }
 
@@ -75,7 +77,10 @@ Status translate_environment(const Words& values, Words& out) {
 }
 
 /// Seconds alone, or a clock.
-std::string clock_of(const std::string& value) {
+std::string clock_of(std::string value) {
+  if (base::iequals(value, "INFINITY")) return "UNLIMITED";
+  for (size_t at = 0; at < value.size(); ++at)
+    if (value[at] == ':' && (at == 0 || value[at - 1] == ':')) value.insert(at++, "0");
   const bool is_seconds = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   return value + (is_seconds ? "s" : "");
 }
@@ -94,13 +99,17 @@ Status translate_complex(const std::string& resource, Words& out) {
   const std::string value = equals == std::string::npos ? std::string() : resource.substr(equals + 1);
   if (key == "h_rt") {
     out.push_back("--time=" + clock_of(value));
-  } else if (key == "h_vmem" || key == "mem_free" || key == "virtual_free" || key == "m_mem_free" || key == "s_vmem") {
+  } else if (key == "h_vmem" || key == "mem_free" || key == "mf" || key == "vf" || key == "virtual_free" ||
+             key == "m_mem_free" || key == "s_vmem") {
     GW_TRY(size, bytes_of("-l " + key, value));
     out.push_back("--mem-per-cpu=" + size);
   } else if (key == "gpu" || key == "gpus" || key == "ngpus" || key == "cuda") {
     out.push_back("--gpus=" + (value.empty() ? "1" : value));
   } else if (key == "h" || key == "hostname") {
-    out.push_back("--nodelist=" + value);
+    if (value.find_first_of("*?|&!") != std::string::npos)
+      drop(out, "-l " + key + ": patterns");
+    else
+      out.push_back("--nodelist=" + value);
   } else if (key == "q" || key == "qname") {
     out.push_back("--partition=" + value.substr(0, value.find('@')));
   } else if (key == "exclusive" || key == "excl") {

@@ -98,7 +98,7 @@ TEST(Directives, PbsThatInformsMailsAndTunes) {
   EXPECT_EQ(pbs("-r n"), "--no-requeue");
   EXPECT_EQ(pbs("-r y -h"), "--requeue --hold");
   EXPECT_EQ(pbs("-o host:/home/me/out.txt -e logs/"), "--output=/home/me/out.txt --error=logs/%x.e%j");
-  EXPECT_EQ(pbs("-a 202701201234.30"), "--begin=2027-01-20T12:34:00");
+  EXPECT_EQ(pbs("-a 202701201234.30"), "--begin=2027-01-20T12:34:30");
   EXPECT_EQ(pbs("-v HOME,A=1,B=2"), "--export=ALL,A=1,B=2");
   EXPECT_EQ(pbs("-q long@server -A team -P proj -d /work"),
             "--partition=long --account=team --wckey=proj --chdir=/work");

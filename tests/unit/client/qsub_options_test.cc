@@ -39,10 +39,36 @@ TEST(QsubOptions, VariablesFilesAndShellAreThoseOfPbs) {
 }
 
 TEST(QsubOptions, ASizeReplacesAllOfTheSizeBefore) {
-  EXPECT_EQ(of_pro({"-l", "nodes=2"}), "--nodes=2 --ntasks-per-node=1 --cpus-per-task=1");
-  EXPECT_EQ(of_pro({"-l", "nodes=2:ppn=4,walltime=1:00:00"}),
-            "--nodes=2 --ntasks-per-node=4 --cpus-per-task=1 --time=1:00:00");
-  EXPECT_EQ(of_pro({"-lselect=1:ncpus=4"}), "--nodes=1 --ntasks-per-node=1 --cpus-per-task=4");
+  EXPECT_EQ(of_pro({"-l", "nodes=2"}), "--queue-new-size --nodes=2 --ntasks-per-node=1");
+  EXPECT_EQ(of_pro({"-l", "nodes=2:ppn=4:gpus=0,walltime=1:00:00"}),
+            "--queue-new-size --nodes=2 --ntasks-per-node=4 --time=1:00:00");
+  EXPECT_EQ(of_pro({"-lselect=1:ncpus=4"}), "--queue-new-size --nodes=1 --ntasks-per-node=1 --cpus-per-task=4");
+  EXPECT_EQ(of_pro({"-l", "ncpus=8", "-l", "nodes=1"}),
+            "--queue-new-size --nodes=1 --ntasks-per-node=1 --cpus-per-task=8")
+      << "in whatever order they stand";
+  EXPECT_EQ(of_pro({"-l", "select=1:ncpus=3:mpiprocs=2"}),
+            "--queue-new-size --nodes=1 --ntasks-per-node=2 --cpus-per-task=2")
+      << "no fewer than were asked for";
+  EXPECT_EQ(of_pro({"-l", "walltime=::30"}), "--time=0:0:30");
+}
+
+TEST(QsubOptions, MemoryIsOfTheWholeJob) {
+  EXPECT_EQ(of_torque({"-l", "mem=4gb,nodes=2:ppn=4"}),
+            "--queue-new-size --nodes=2 --ntasks-per-node=4 --mem=2097152k");
+  EXPECT_EQ(of_torque({"-l", "mem=1000kb"}), "--mem=1000k");
+  EXPECT_EQ(of_torque({"-l", "mem=1kw"}), "--mem=8k") << "words of eight bytes";
+  EXPECT_EQ(of_torque({"-l", "mem=much"}), "--mem=much") << "gbatch says what is wrong";
+  EXPECT_EQ(text_of(translate_pbs({"-l", "nodes=2,mem=4gb"})), "--nodes=2 --mem=4g") << "sbatch: of each node";
+}
+
+TEST(QsubOptions, BeginsThen) {
+  EXPECT_EQ(of_pro({"-a", "2359"}), "--begin=23:59:00");
+  EXPECT_EQ(of_pro({"-a", "12312359.30"}), "--begin=12/31-23:59:30");
+  EXPECT_EQ(of_pro({"-a", "2612312359"}), "--begin=2026-12-31T23:59:00");
+  EXPECT_EQ(of_pro({"-a", "202612312359.01"}), "--begin=2026-12-31T23:59:01");
+  EXPECT_THAT(of_pro({"-a", "152359"}), testing::MatchesRegex("--begin=20..-..-15T23:59:00"));
+  for (const char* bad : {"", "1", "123", "20261231235", "2026123123590", "12:00", "1200.x"})
+    EXPECT_THAT(of_pro({"-a", bad}), HasSubstr("ERROR")) << bad;
 }
 
 TEST(QsubOptions, FlagsMayShareAWord) {
@@ -58,6 +84,7 @@ TEST(QsubOptions, FlagsMayShareAWord) {
 TEST(QsubOptions, DependenciesMayHaveCommasAndServers) {
   EXPECT_EQ(of_torque({"-W", "depend=afterok:1.lab:2[].lab,afternotok:3,block=true"}),
             "--dependency=afterok:1:2,afternotok:3 --wait");
+  EXPECT_EQ(of_torque({"-W", "depend=afterok:16[3].lab:4@lab"}), "--dependency=afterok:16_3:4");
   EXPECT_EQ(of_torque({"-W", "depend=afterokarray:1[].lab"}), "--dependency=afterok:1");
   EXPECT_EQ(text_of(translate_pbs({"-W", "depend=afterok:3,umask=022"})),
             "--dependency=afterok:3 --pbs-left-out=-W umask")
@@ -70,6 +97,9 @@ TEST(QsubOptions, GridEngine) {
   EXPECT_EQ(of_sge({"-l", "h_rt=1:0:0,h_vmem=4G,gpu=2", "-q", "all.q@n1"}),
             "--time=1:0:0 --mem-per-cpu=4G --gpus=2 --partition=all.q --nodelist=n1");
   EXPECT_EQ(of_sge({"-l", "h_rt=90"}), "--time=90s");
+  EXPECT_EQ(of_sge({"-l", "h_rt=::30,h=n*", "-j", "true"}),
+            "--time=0:0:30 --pbs-left-out=-l h: patterns --queue-join=oe");
+  EXPECT_EQ(of_sge({"-l", "h_rt=INFINITY"}), "--time=UNLIMITED");
   EXPECT_EQ(of_sge({"-pe", "smp", "4"}), "--queue-pe=smp --queue-slots=4");
   EXPECT_EQ(of_sge({"-pe", "mpi", "4-8"}), "--pbs-left-out=-pe: more than 4 slots --queue-pe=mpi --queue-slots=4");
   EXPECT_EQ(of_sge({"-t", "1-9:2", "-tc", "3"}), "--array=1-9:2 --queue-at-once=3");

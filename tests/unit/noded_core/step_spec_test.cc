@@ -171,6 +171,25 @@ TEST_F(StepSpecTest, ScriptsOfGridEngineAreToldInItsWords) {
   EXPECT_EQ(have["SGE_TASK_FIRST"] + have["SGE_TASK_LAST"] + have["SGE_TASK_STEPSIZE"], "192");
 }
 
+TEST_F(StepSpecTest, AJobOutOfAnotherSystemsJobIsNotToldOfThatOne) {
+  using namespace std::string_literals;
+  const std::string pbs = "PBS_ENVIRONMENT=PBS_BATCH\0PBS_JOBID=3\0PBS_NODEFILE=/x\0PBS_O_WORKDIR=/w\0"s;
+  const std::string sge = "SGE_CLUSTER_NAME=c\0JOB_ID=5\0NSLOTS=2\0PE_HOSTFILE=/x\0SGE_TASK_ID=3\0"s;
+  prepare.set_environment(pbs + "GANGWAY_SUBMITTED_BY=sge\0"s);
+  auto have = env();
+  EXPECT_EQ(have.count("PBS_JOBID") + have.count("PBS_NODEFILE"), 0u);
+  EXPECT_EQ(have["JOB_ID"], "7");
+  prepare.set_environment(sge + pbs + "GANGWAY_SUBMITTED_BY=pbs\0"s);
+  have = env();
+  EXPECT_EQ(have.count("JOB_ID") + have.count("NSLOTS") + have.count("PE_HOSTFILE"), 0u);
+  EXPECT_EQ(have["PBS_JOBID"], "7.c");
+  prepare.set_environment("PBS_ENVIRONMENT=\0PBS_JOBID=3\0"s + sge);  // as gbatch says it
+  have = env();
+  EXPECT_EQ(have.count("PBS_JOBID") + have.count("JOB_ID") + have.count("SGE_TASK_ID"), 0u);
+  prepare.set_environment("JOB_ID=mine\0NSLOTS=3\0"s);
+  EXPECT_EQ(env()["JOB_ID"], "mine") << "the user's own";
+}
+
 TEST_F(StepSpecTest, ANodeFileThatCannotBeSaidIsNotNamed) {
   using namespace std::string_literals;
   prepare.set_environment("PBS_ENVIRONMENT=PBS_BATCH\0"s);
