@@ -53,7 +53,7 @@ base::Result<Alteration> read_alteration(const Caller& caller, Args args) {
     return base::invalid("illegal -h value \"" + base::printable(a.hold, 20) + "\"", "u, o, s or n");
   const size_t count = client::count_pbs_options(words, queue::pbs_kind(caller.system));
   GW_TRY(options, client::translate_pbs({words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)},
-                                        {queue::pbs_kind(caller.system), true}));
+                                        {queue::pbs_kind(caller.system), true, false}));
   a.operands.assign(words.begin() + static_cast<std::ptrdiff_t>(count), words.end());
   if (caller.is_torque()) a.tasks = take_tasks(options);
   std::vector<std::string> left_out;

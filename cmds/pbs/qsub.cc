@@ -118,8 +118,8 @@ int run_qsub(const Caller& caller, Args args) {
   if (const auto code = answer_common(caller, args, kSubUsage)) return *code;
   auto line = split_line(caller, args);
   if (!line) return refuse_usage(caller, line.error(), kSubUsage);
-  const client::PbsRules rules{queue::pbs_kind(caller.system), true};
-  auto options = client::translate_pbs(line->options, rules);
+  const client::PbsRules rules{queue::pbs_kind(caller.system), true, false};
+  auto options = client::translate_pbs(line->options, {rules.kind, true, true});
   if (!options) return refuse_usage(caller, options.error(), kSubUsage);
   if (line->is_interactive) return open_shell(caller, std::move(*options), std::move(line->operands));
   Call call;
@@ -128,7 +128,7 @@ int run_qsub(const Caller& caller, Args args) {
   call.is_command = line->is_command;
   call.directives = {line->is_command ? std::string() : line->prefix,
                      [rules](const Words& words) { return client::translate_pbs(words, rules); }, false};
-  call.line = submit_line(caller.program.name, args);
+  call.line = queue::typed_line(caller, args);
   return submit_call(caller, call);
 }
 

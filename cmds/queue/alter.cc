@@ -53,6 +53,10 @@ base::Result<std::string> special(const std::string& option, const std::string& 
     }
     return "Dependency=" + base::join(terms, ",");
   }
+  if (option == "queue-mem") {
+    GW_TRY(bytes, base::parse_int(value, 0, INT64_MAX, "mem"));
+    return "MinMemoryNode=" + std::to_string((bytes + 1023) / 1024) + "K";
+  }
   if (option == "exclusive") return std::string("OverSubscribe=no");
   if (option != "queue-priority") return std::string();
   GW_TRY(priority, base::parse_int(value, -1024, 1024, "-p"));

@@ -221,14 +221,24 @@ bool is_of_one_node(const std::string& environment) {
   return false;
 }
 
-/// What -pe asks for, of which the last one counts, wherever it stands.
-Status set_slots(BatchOptions& o) {
-  if (o.queue.slots == 0) return {};
-  const std::string slots = std::to_string(o.queue.slots);
+/// Says it as options of gbatch would.
+Status apply_words(BatchOptions& o, const Words& words) {
   client::CommonFlags unused;
-  const Words words = is_of_one_node(o.queue.environment) ? Words{"--nodes=1", "--ntasks=1", "--cpus-per-task=" + slots}
-                                                          : Words{"--ntasks=" + slots};
   return client::parse_options(batch_table(o, unused, o.now), words).map([](const auto&) {});
+}
+
+/// What -pe asks for, of which the last one counts, wherever it stands; and memory of the whole job, once its nodes are
+/// known.
+Status set_size(BatchOptions& o) {
+  if (o.queue.slots > 0) {
+    const std::string slots = std::to_string(o.queue.slots);
+    GW_TRY_STATUS(apply_words(o, is_of_one_node(o.queue.environment)
+                                     ? Words{"--nodes=1", "--ntasks=1", "--cpus-per-task=" + slots}
+                                     : Words{"--ntasks=" + slots}));
+  }
+  if (o.queue.memory_bytes == 0) return {};
+  const uint64_t of_node = o.queue.memory_bytes / std::max(1U, o.spec.request.min_nodes);
+  return apply_words(o, {"--mem=" + std::to_string((of_node + 1023) / 1024) + "k"});
 }
 
 /// Words of the one line that the components of gbatch are made of: there is one.
@@ -241,6 +251,16 @@ Result<std::vector<BatchOptions>> read_options(const Call& call, const Script& s
 
 }  // namespace
 
+std::string typed_line(const Caller& caller, Args args) {
+  Words shown;
+  for (const std::string& word : args) {
+    const bool is_value = !shown.empty() && shown.back() == "-v";
+    const bool has_value = caller.system != System::kSge && word.starts_with("-v") && word.size() > 2;
+    shown.push_back(is_value ? "..." : has_value ? "-v..." : word);
+  }
+  return submit_line(caller.program.name, shown);
+}
+
 Result<Submission> prepare(const Caller& caller, const Call& call, std::vector<std::string>& notes) {
   GW_TRY(script, script_of(call));
   if (script.bytes.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
@@ -251,7 +271,7 @@ Result<Submission> prepare(const Caller& caller, const Call& call, std::vector<s
   name_job(o, script);
   GW_TRY_STATUS(name_shell(script, o, caller.system));
   GW_TRY_STATUS(check_script(script.bytes));
-  GW_TRY_STATUS(set_slots(o));
+  GW_TRY_STATUS(set_size(o));
   GW_TRY_STATUS(set_places(o, caller.system, call.cluster));
   if (o.array && o.queue.at_once > 0) o.array->throttle = o.queue.at_once;
   if (o.queue.priority < 0) o.spec.nice = -o.queue.priority;

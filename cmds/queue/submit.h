@@ -21,6 +21,8 @@ struct Call {
   std::string line;  ///< As it was typed.
 };
 
+/// The command as it was typed, but for the values of -v, since others may read it.
+std::string typed_line(const Caller& caller, Args args);
 /// The job as it is to be submitted; warnings are added to `notes`. Errors: of the script, the options, the variables.
 base::Result<Submission> prepare(const Caller& caller, const Call& call, std::vector<std::string>& notes);
 

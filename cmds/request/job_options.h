@@ -44,6 +44,7 @@ struct QueueForms {
   std::vector<std::string> hold_for;  ///< Jobs whose end it waits for, by number or name.
   std::string hold_for_array;         ///< An array, each of whose tasks a task of this one waits for.
   uint32_t slots = 0;                 ///< Of that environment.
+  uint64_t memory_bytes = 0;          ///< Of the whole job, which its nodes share; 0: not said.
   uint32_t at_once = 0;               ///< Tasks of the array; 0: not said.
   int priority = 0;
   bool is_command = false;  ///< What is submitted is a command, not a script.

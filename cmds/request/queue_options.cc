@@ -51,6 +51,12 @@ Status set_slots(QueueForms& q, Text value) {
   return {};
 }
 
+Status set_memory(QueueForms& q, Text value) {
+  GW_TRY(bytes, base::parse_int(value, 0, INT64_MAX, "mem"));
+  q.memory_bytes = static_cast<uint64_t>(bytes);
+  return {};
+}
+
 Status set_priority(QueueForms& q, Text value) {
   GW_TRY(priority, base::parse_int(value, -1024, 1024, "-p"));
   q.priority = static_cast<int>(priority);
@@ -87,6 +93,7 @@ void add_queue_options(std::vector<Option>& t, BatchOptions& o) {
                  fresh.exclusive = r.exclusive;
                  o.spec.request = fresh;
                  o.gpus = {};
+                 o.queue.memory_bytes = 0;
                  return Status{};
                }});
   const auto read = [&t, &q](Text name, Status (*take)(QueueForms&, Text)) {
@@ -95,6 +102,7 @@ void add_queue_options(std::vector<Option>& t, BatchOptions& o) {
   read("queue-variables", add_variables);
   read("queue-at-once", set_at_once);
   read("queue-slots", set_slots);
+  read("queue-mem", set_memory);
   read("queue-priority", set_priority);
   read("queue-hold-jid", add_held_for);
   read("queue-command", [](QueueForms& forms, Text v) {

@@ -129,7 +129,7 @@ base::Result<Call> read_call(const Caller& caller, Args args) {
   for (const std::string& word : call.options)
     if (word.starts_with("--queue-command=")) call.is_command = word.ends_with("yes");
   call.directives = {call.is_command ? std::string() : prefix, client::translate_sge, true};
-  call.line = submit_line(caller.program.name, args);
+  call.line = queue::typed_line(caller, args);
   return call;
 }
 

@@ -104,6 +104,19 @@ def test_a_script_from_submission_to_its_files(queue):
     assert error.read_text() == "error\n"
 
 
+def test_sizes_of_several_lines_and_of_the_command_line(pro):
+    """Lines add up, memory is that of the whole job; a size on the command line takes the script's back."""
+    script = "#PBS -l mem=4gb\n#PBS -l ngpus=2\n#PBS -l nodes=2:ppn=2\ntrue\n"
+    job = pro.sub(script, "-h")
+    text = pro("qstat", "-f", job).stdout
+    assert "Resource_List.mem = 4194304kb" in text and "Resource_List.select = 2:ncpus=2:mpiprocs=2:mem=2097152kb:ngpus=1" in text, text
+    assert "Resource_List.ngpus = 2\n" in text
+    other = pro.sub(script, "-h", "-l", "select=1:ncpus=3:mem=1gb")
+    text = pro("qstat", "-f", other).stdout
+    assert "Resource_List.select = 1:ncpus=3:mem=1048576kb\n" in text and "ngpus" not in text, text
+    pro("qdel", job, other)
+
+
 def test_all_variables_go_along_where_asked(pro):
     job = pro.sub("echo $MORE; echo error >&2\n", "-V", "-j", "oe", "-N", "all", env={"MORE": "here"})
     pro.wait(job, "F")
@@ -172,6 +185,10 @@ def test_what_is_empty_or_long_is_no_queue(pro):
     pro("qalter", "-N", "-hello", job)
     assert "Job_Name = -hello" in pro("qstat", "-f", job).stdout
     pro("qdel", job, named)
+    secret = pro.sub("true\n", "-h", "-v", "KEY=abc", "-vOTHER=def", "-N", "secret")
+    line = re.search(r"Submit_arguments = (.*)", pro("qstat", "-f", secret).stdout)[1]
+    assert line == "qsub -h -v ... -v... -N secret", "others may read it"
+    pro("qdel", secret)
 
 
 def test_hold_release_alter_delete(queue):

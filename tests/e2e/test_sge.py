@@ -167,7 +167,8 @@ def test_listings_and_deletions_by_patterns(queue):
     assert f"job_number:                 {job}\n" in queue("qstat", "-j", "*").stdout
     assert queue("qalter", "-h", "n", job).stdout == f"modified hold of job {job}\n"
     assert queue.cluster.wait_ended(job) == "COMPLETED"
-    job = queue.sub("true\n", "-h", "-cwd")
+    job = queue.sub("true\n", "-h", "-cwd", "-v", "KEY=abc")
+    assert "KEY" not in queue.cluster.run("sacct", "-j", job, "-o", "SubmitLine%200").stdout, "others may read it"
     assert queue("qdel", "-u", "*").stdout == f"{USER} has deleted job {job}\n"
     assert queue("qdel", "-u", "*").stderr == "no jobs are there to delete\n"
 

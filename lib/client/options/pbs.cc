@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -378,23 +377,19 @@ uint64_t bytes_of(const std::string& value) {
   return number ? static_cast<uint64_t>(*number) * unit * word : 0;
 }
 
-/// All of -l of one source: sizes come first, and take back what another source said of sizes; memory is that of the
-/// whole job, which its nodes share.
-Status translate_resources_of_qsub(const Words& values, Words& out) {
+/// All of -l together: sizes come first; memory is that of the whole job.
+Status translate_resources_of_qsub(const Words& values, bool replaces_size, Words& out) {
   Words sizes, others;
   for (const std::string& value : values)
     for (const std::string& resource : base::split(value, ','))
       (resource.starts_with("nodes=") || resource.starts_with("select=") ? sizes : others).push_back(resource);
-  if (!sizes.empty()) out.emplace_back("--queue-new-size");
+  if (!sizes.empty() && replaces_size) out.emplace_back("--queue-new-size");
   for (const std::string& size : sizes) GW_TRY_STATUS(translate_resource(size, true, out));
-  uint64_t nodes = 1;
-  for (const std::string& word : out)
-    if (word.starts_with("--nodes=")) nodes = static_cast<uint64_t>(std::max(1, std::atoi(word.c_str() + 8)));
   for (const std::string& resource : others) {
     const auto [key, value] = key_and_value(resource);
     const uint64_t bytes = key == "mem" ? bytes_of(value) : 0;
     if (bytes > 0)
-      out.push_back("--mem=" + std::to_string((bytes / nodes + 1023) / 1024) + "k");
+      out.push_back("--queue-mem=" + std::to_string(bytes));
     else
       GW_TRY_STATUS(translate_resource(resource, true, out));
   }
@@ -480,7 +475,7 @@ base::Result<Words> translate_pbs(const Words& words, PbsRules rules) {
     }
     if (!is_done) GW_TRY_STATUS(translate_option(letter, value, out));
   }
-  if (!resources.empty()) GW_TRY_STATUS(translate_resources_of_qsub(resources, out));
+  if (!resources.empty()) GW_TRY_STATUS(translate_resources_of_qsub(resources, rules.replaces_size, out));
   return out;
 }
 

@@ -23,6 +23,8 @@ struct PbsRules {
   PbsKind kind = PbsKind::kAny;
   /// The job is qsub's, not sbatch's: it has the variables and the output files of PBS.
   bool is_qsub = false;
+  /// Of the command line: a size (-l nodes=, select=) takes back what the script said of it.
+  bool replaces_size = false;
 };
 
 /// Errors: a word that is no option; a value that is missing or malformed; what would make another job of it (-I on a

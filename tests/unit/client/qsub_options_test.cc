@@ -39,24 +39,23 @@ TEST(QsubOptions, VariablesFilesAndShellAreThoseOfPbs) {
 }
 
 TEST(QsubOptions, ASizeReplacesAllOfTheSizeBefore) {
-  EXPECT_EQ(of_pro({"-l", "nodes=2"}), "--queue-new-size --nodes=2 --ntasks-per-node=1");
-  EXPECT_EQ(of_pro({"-l", "nodes=2:ppn=4:gpus=0,walltime=1:00:00"}),
-            "--queue-new-size --nodes=2 --ntasks-per-node=4 --time=1:00:00");
-  EXPECT_EQ(of_pro({"-lselect=1:ncpus=4"}), "--queue-new-size --nodes=1 --ntasks-per-node=1 --cpus-per-task=4");
-  EXPECT_EQ(of_pro({"-l", "ncpus=8", "-l", "nodes=1"}),
-            "--queue-new-size --nodes=1 --ntasks-per-node=1 --cpus-per-task=8")
+  EXPECT_EQ(of_pro({"-l", "nodes=2"}), "--nodes=2 --ntasks-per-node=1");
+  EXPECT_EQ(of_pro({"-l", "nodes=2:ppn=4:gpus=0,walltime=1:00:00"}), "--nodes=2 --ntasks-per-node=4 --time=1:00:00");
+  EXPECT_EQ(of_pro({"-lselect=1:ncpus=4"}), "--nodes=1 --ntasks-per-node=1 --cpus-per-task=4");
+  EXPECT_EQ(of_pro({"-l", "ncpus=8", "-l", "nodes=1"}), "--nodes=1 --ntasks-per-node=1 --cpus-per-task=8")
       << "in whatever order they stand";
-  EXPECT_EQ(of_pro({"-l", "select=1:ncpus=3:mpiprocs=2"}),
-            "--queue-new-size --nodes=1 --ntasks-per-node=2 --cpus-per-task=2")
+  EXPECT_EQ(of_pro({"-l", "select=1:ncpus=3:mpiprocs=2"}), "--nodes=1 --ntasks-per-node=2 --cpus-per-task=2")
       << "no fewer than were asked for";
   EXPECT_EQ(of_pro({"-l", "walltime=::30"}), "--time=0:0:30");
+  EXPECT_EQ(text_of(translate_pbs({"-l", "nodes=2"}, {PbsKind::kPro, true, true})),
+            "--queue-new-size --nodes=2 --ntasks-per-node=1")
+      << "of the command line";
 }
 
 TEST(QsubOptions, MemoryIsOfTheWholeJob) {
-  EXPECT_EQ(of_torque({"-l", "mem=4gb,nodes=2:ppn=4"}),
-            "--queue-new-size --nodes=2 --ntasks-per-node=4 --mem=2097152k");
-  EXPECT_EQ(of_torque({"-l", "mem=1000kb"}), "--mem=1000k");
-  EXPECT_EQ(of_torque({"-l", "mem=1kw"}), "--mem=8k") << "words of eight bytes";
+  EXPECT_EQ(of_torque({"-l", "mem=4gb,nodes=2:ppn=4"}), "--nodes=2 --ntasks-per-node=4 --queue-mem=4294967296");
+  EXPECT_EQ(of_torque({"-l", "mem=1000kb"}), "--queue-mem=1024000");
+  EXPECT_EQ(of_torque({"-l", "mem=1kw"}), "--queue-mem=8192") << "words of eight bytes";
   EXPECT_EQ(of_torque({"-l", "mem=much"}), "--mem=much") << "gbatch says what is wrong";
   EXPECT_EQ(text_of(translate_pbs({"-l", "nodes=2,mem=4gb"})), "--nodes=2 --mem=4g") << "sbatch: of each node";
 }
