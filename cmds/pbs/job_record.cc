@@ -9,6 +9,7 @@
 #include "base/bitset.h"
 #include "base/text.h"
 #include "client/show/array_view.h"
+#include "model/job.h"
 
 namespace gw::cmds::pbs {
 namespace {

@@ -1,7 +1,5 @@
 // qselect of PBS Pro and Torque: ids of jobs that pass all filters.
 #include <algorithm>
-#include <functional>
-#include <set>
 
 #include "base/text.h"
 #include "cmds/pbs/commands.h"

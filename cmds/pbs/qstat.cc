@@ -1,13 +1,11 @@
 // qstat of PBS Pro and Torque: jobs, queues and the server, as tables, as attributes, as XML and JSON.
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/text.h"
+#include "client/show/array_view.h"
 #include "client/show/display.h"
 #include "cmds/pbs/commands.h"
 #include "cmds/pbs/job_record.h"

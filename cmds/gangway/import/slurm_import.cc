@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cmds/gangway/import/slurm_keys.h"
 #include "cmds/gangway/import/slurm_lists.h"
 #include "cmds/gangway/import/work.h"

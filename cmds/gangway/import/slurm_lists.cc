@@ -8,6 +8,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "base/time.h"
 
 namespace gw::cmds::import {
 namespace {
