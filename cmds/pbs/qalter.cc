@@ -86,7 +86,6 @@ int run_qalter(const Caller& caller, Args args) {
   narrow(ids, a->tasks);
   if (ids.empty()) return code;
   std::vector<wire::ApiRequest> requests;
-  if (!a->hold.empty()) requests.push_back(hold_request(ids, a->hold));
   if (!a->settings.empty()) {
     a->settings.emplace_back("JobId=1");  // those that are meant are filled in below
     auto request = update_request(a->settings, base::SystemClock().now());
@@ -95,6 +94,8 @@ int run_qalter(const Caller& caller, Args args) {
     ids.put(*update.mutable_ids(), *update.mutable_tasks());
     requests.push_back(std::move(*request));
   }
+  // Last: a job that is released may begin, and be over, at once.
+  if (!a->hold.empty()) requests.push_back(hold_request(ids, a->hold));
   for (wire::ApiRequest& request : requests) {
     auto reply = ask(caller.program, std::move(request));
     if (!reply) return refuse(caller, reply.error());

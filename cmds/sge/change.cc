@@ -182,9 +182,8 @@ int run_qalter(const Caller& caller, Args args) {
   int code = client::kExitOk;
   auto ids = find_ids(caller, {end, words.end()}, "", code);
   if (!ids) return refuse(caller, ids.error());
-  if (!ids->empty() && !hold.empty())
-    if (const int held = set_hold(caller, *ids, hold); held != client::kExitOk) return held;
-  if (ids->empty() || settings->empty()) return code;
+  if (ids->empty()) return code;
+  if (settings->empty()) return hold.empty() ? code : set_hold(caller, *ids, hold);
   settings->emplace_back("JobId=1");  // those that are meant are filled in below
   auto request = update_request(*settings, base::SystemClock().now());
   if (!request) return refuse_usage(caller, request.error(), kAlterUsage);
@@ -193,8 +192,8 @@ int run_qalter(const Caller& caller, Args args) {
   auto reply = ask(caller.program, std::move(*request));
   if (!reply) return refuse(caller, reply.error());
   if (const int faults = report(caller, reply->jobs().faults()); faults != client::kExitOk) return faults;
-  const int written = printed("modified job " + names_of(*ids) + "\n");
-  return written != client::kExitOk ? written : code;
+  if (const int written = printed("modified job " + names_of(*ids) + "\n"); written != client::kExitOk) return written;
+  return hold.empty() ? code : set_hold(caller, *ids, hold);
 }
 
 int run_qselect(const Caller& caller, Args args) {

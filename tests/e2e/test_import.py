@@ -35,18 +35,19 @@ def test_every_line_is_told_about(imported):
 
 
 def test_the_cluster_runs(imported):
-    """A private cluster has a controller of its own; all else is as it was imported."""
+    """A private cluster has a controller and a name of its own; all else is as it was imported."""
+    assert 'cluster: "hpc-uni"\n' in imported[0]
     text = re.sub(r'controller:\n  user: "root"\n  host: "head1"\n', "", imported[0])
-    text = text.replace("node_timeout: 300s", "node_timeout: 300s\n  heartbeat: 1s")
+    text = text.replace('cluster: "hpc-uni"\n', "").replace("node_timeout: 300s", "node_timeout: 300s\n  heartbeat: 1s")
     cluster = Cluster(nodes=4, config=text)
     try:
         cluster.up()
-        assert cluster.cluster_name() == "hpc-uni"
         rows = cluster.run("ginfo", "-h", "-N", "-o", "%N %P %f").stdout.split("\n")
         assert "n0 mpi h100,ib" in [row.strip() for row in rows], rows
         gang = cluster.submit("srun -N2 -n2 hostname", "-p", "mpi", "-N2", "--switches=1", "--gpus-per-node=8", "-A", "normal",
                               "--gres=lscratch:100G", "-L", "matlab:2")
-        assert cluster.wait_ended(gang) == "COMPLETED", cluster.reason_text(gang)
+        out = cluster.work / f"gangway-{gang}.out"
+        assert cluster.wait_ended(gang) == "COMPLETED", out.read_text()
         assert cluster.show(gang, "%N %l") == "n[0-1] 2-00:00:00"
         refused = cluster.run("gbatch", "-p", "old", "--wrap", "true", check=False)
         assert refused.returncode == 1 and "DRAIN" in refused.stderr.upper(), refused
