@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import pathlib
 import re
 import xml.etree.ElementTree as ET
 
@@ -16,7 +17,7 @@ partitions:
   - {name: short, nodes: "n[0-1]", max_time: 30m, default_time: 5m}
 """
 LIBEXEC = BIN.parent / "libexec" / "gangway"
-DOC = BIN.parent.parent.parent / "docs" / "migrating-from-pbs.md"
+DOC = pathlib.Path(__file__).resolve().parents[2] / "docs" / "migrating-from-pbs.md"
 USER = getpass.getuser()
 
 

@@ -1,6 +1,7 @@
 """The commands of Grid Engine: what programs read of them, from qsub to the job's end."""
 
 import getpass
+import pathlib
 import re
 import xml.etree.ElementTree as ET
 
@@ -15,7 +16,7 @@ partitions:
   - {name: gpu.q, nodes: "n[0-1]", default_time: 5m}
 """
 FOLDER = BIN.parent / "libexec" / "gangway" / "sge"
-DOC = BIN.parent.parent.parent / "docs" / "migrating-from-pbs.md"
+DOC = pathlib.Path(__file__).resolve().parents[2] / "docs" / "migrating-from-pbs.md"
 USER = getpass.getuser()
 
 
