@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/conn/program.h"
+#include "cmds/queue/text.h"
 
 namespace gw::cmds::pbs {
 namespace {
@@ -33,25 +33,8 @@ void fold(std::string& out, const std::string& key, const std::string& value, co
   out += line + "\n";
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string element(std::string_view name, std::string_view value) {
-  return fmt::format("<{0}>{1}</{0}>", name, escaped(value));
+  return fmt::format("<{0}>{1}</{0}>", name, queue::xml_text(value));
 }
 
 /// "Resource_List", "ncpus"; of a name without a dot the second is empty.

@@ -2,13 +2,13 @@
 #include "cmds/pbs/job_record.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "base/bitset.h"
 #include "base/text.h"
 #include "client/show/array_view.h"
+#include "cmds/queue/text.h"
 #include "model/job.h"
 
 namespace gw::cmds::pbs {
@@ -178,13 +178,7 @@ std::string exec_host(const wire::Job& job, System system) {
 
 std::string clock_text(base::Duration length) { return clock_of_seconds(std::max<int64_t>(0, length.seconds())); }
 
-std::string calendar_text(base::Time time) {
-  const time_t seconds = time.seconds();
-  tm parts{};
-  char text[64];
-  if (::localtime_r(&seconds, &parts) == nullptr) return "0";
-  return std::string(text, ::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts));
-}
+std::string calendar_text(base::Time time) { return queue::local_time(time, queue::kCalendarForm, "0"); }
 
 Record job_record(const queue::Jobs& jobs, const queue::Row& row, System system, const std::string& variables) {
   const wire::Job& job = *row.row.job;

@@ -38,8 +38,6 @@ Doing both(Doing a, Doing b) {
   return a;
 }
 
-bool job_has_outcome(const wire::Job& job) { return job.status().has_ended(); }
-
 /// The row of an array speaks for those that live, before all for those that wait.
 void take_into(Row& array, const JobRow& row) {
   const auto rank = [](const wire::Job& job) {
@@ -52,7 +50,7 @@ void take_into(Row& array, const JobRow& row) {
     tasks = tasks.substr(0, tasks.find('%'));
     array.left += (array.left.empty() ? "" : ",") + tasks;
   }
-  if (job_has_outcome(*row.job))
+  if (row.job->status().has_ended())
     array.worst_exit = std::max(array.worst_exit, exit_status(row.job->status().ended().outcome()));
 }
 

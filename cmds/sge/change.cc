@@ -1,7 +1,5 @@
 // qdel, qhold, qrls, qalter and qselect of Grid Engine.
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "client/show/job_view.h"
 #include "cmds/gcontrol/control_verbs.h"
 #include "cmds/queue/alter.h"
+#include "cmds/queue/text.h"
 #include "cmds/sge/commands.h"
 #include "cmds/sge/words.h"
 
@@ -44,11 +43,6 @@ base::Status take_change(ChangeOptions& o, const std::string& name, const std::s
   return {};
 }
 
-std::string own_user() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
-}
-
 /// What is said of each job that the filter finds: one that waits is gone at once, another is told to end.
 std::map<uint32_t, std::string> deleted_lines(const wire::JobFilter& filter, client::Connection& connection) {
   std::map<uint32_t, std::string> lines;
@@ -60,15 +54,16 @@ std::map<uint32_t, std::string> deleted_lines(const wire::JobFilter& filter, cli
     const bool waits = client::state_of(job) == model::JobState::kPending;
     const std::string id = std::to_string(client::array_of(job)) +
                            (job.spec().array().has_task() ? "." + std::to_string(job.spec().array().task()) : "");
-    lines[job.id()] = waits ? fmt::format("{} has deleted job {}\n", own_user(), id)
-                            : fmt::format("{} has registered the job {} for deletion\n", own_user(), id);
+    lines[job.id()] = waits ? fmt::format("{} has deleted job {}\n", queue::own_user(), id)
+                            : fmt::format("{} has registered the job {} for deletion\n", queue::own_user(), id);
   }
   return lines;
 }
 
-base::Result<wire::JobAction> action_of(bool is_release, const std::string& holds) {
-  if (is_release) return wire::kRelease;
-  return holds == "n" ? wire::kRelease : holds == "u" ? wire::kUserHold : wire::kHold;
+/// n and capital letters take holds off; u is the user's own, o and s an administrator's.
+wire::JobAction action_of(const std::string& holds) {
+  if (holds.find_first_of("nUOS") != std::string::npos) return wire::kRelease;
+  return holds == "u" ? wire::kUserHold : wire::kHold;
 }
 
 std::string names_of(const JobIds& ids) {
@@ -91,8 +86,7 @@ int set_hold(const Caller& caller, const JobIds& ids, const std::string& hold) {
   wire::ApiRequest request;
   wire::JobActionRequest& asked = *request.mutable_job_action();
   ids.put(*asked.mutable_ids(), *asked.mutable_tasks());
-  const bool is_release = hold.find_first_of("nUOS") != std::string::npos;
-  asked.set_action(is_release ? wire::kRelease : hold == "u" ? wire::kUserHold : wire::kHold);
+  asked.set_action(action_of(hold));
   auto reply = ask(caller.program, std::move(request));
   if (!reply) return refuse(caller, reply.error());
   if (const int faults = report(caller, reply->jobs().faults()); faults != client::kExitOk) return faults;
@@ -153,7 +147,7 @@ int run_qhold(const Caller& caller, Args args) {
   wire::ApiRequest request;
   wire::JobActionRequest& asked = *request.mutable_job_action();
   ids->put(*asked.mutable_ids(), *asked.mutable_tasks());
-  asked.set_action(action_of(caller.program.name == "qrls", o.holds).value());
+  asked.set_action(caller.program.name == "qrls" ? wire::kRelease : action_of(o.holds));
   auto reply = ask(caller.program, std::move(request));
   if (!reply) return refuse(caller, reply.error());
   if (const int faults = report(caller, reply->jobs().faults()); faults != client::kExitOk) return faults;

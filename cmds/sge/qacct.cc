@@ -1,12 +1,12 @@
 // qacct of Grid Engine: what became of jobs (-j).
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "client/show/array_view.h"
 #include "cmds/queue/jobs.h"
+#include "cmds/queue/text.h"
 #include "cmds/sge/commands.h"
 #include "cmds/sge/words.h"
 
@@ -19,14 +19,7 @@ using queue::Row;
 
 constexpr std::string_view kAcctUsage = "qacct -j JOB_ID|NAME [-t TASKS] [-o USER]";
 
-std::string calendar(base::Time time) {
-  if (time.us <= 0) return "-/-";
-  const time_t seconds = time.seconds();
-  tm parts{};
-  char text[64];
-  if (::localtime_r(&seconds, &parts) == nullptr) return "-/-";
-  return std::string(text, ::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts));
-}
+std::string calendar(base::Time time) { return queue::local_time(time, queue::kCalendarForm, "-/-"); }
 
 /// Why Grid Engine would say that it ended otherwise than by itself; 0: it did not.
 std::string failure_of(const wire::Job& job) {

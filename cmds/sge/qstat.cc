@@ -1,9 +1,6 @@
 // qstat of Grid Engine: the jobs of a user or of all, as a job_table, as XML, or one job in detail (-j).
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <pwd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +9,7 @@
 #include "base/text.h"
 #include "client/show/array_view.h"
 #include "cmds/queue/jobs.h"
+#include "cmds/queue/text.h"
 #include "cmds/sge/commands.h"
 #include "cmds/sge/words.h"
 
@@ -53,11 +51,6 @@ base::Status take_stat(StatOptions& o, const std::string& name, const std::strin
     o.asked.arrays = queue::ArrayRows::kEach;
   }
   return {};
-}
-
-std::string own_name() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
 }
 
 bool waits(const Row& row) {
@@ -102,14 +95,6 @@ bool is_wanted(const StatOptions& o, const Row& row) {
   return waits(row) ? asks('p') : asks('r');
 }
 
-std::string moment(base::Time time, const char* form) {
-  const time_t seconds = time.seconds();
-  tm parts{};
-  char text[64];
-  if (::localtime_r(&seconds, &parts) == nullptr) return "-";
-  return std::string(text, ::strftime(text, sizeof text, form, &parts));
-}
-
 base::Time time_of(const Row& row) {
   const base::Time start = client::start_of(*row.row.job);
   return waits(row) || !start ? base::Time{row.row.job->status().submitted_us()} : start;
@@ -140,7 +125,7 @@ std::string table_row(const Row& row) {
   const wire::Job& job = *row.row.job;
   return fmt::format("{:>7} {:7.5f} {:<10.10} {:<12.12} {:<5.5} {} {:<30.30} {:>5} {}\n", client::array_of(job),
                      priority_of(job), base::printable(job.spec().name(), 100), job.spec().user(), state_of(row),
-                     moment(time_of(row), "%m/%d/%Y %H:%M:%S"), queue_of(row), slots_of(job), tasks_of(row));
+                     queue::local_time(time_of(row), "%m/%d/%Y %H:%M:%S"), queue_of(row), slots_of(job), tasks_of(row));
 }
 
 std::string job_table(const std::vector<Row>& rows) {
@@ -153,16 +138,10 @@ std::string job_table(const std::vector<Row>& rows) {
   return out;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return out;
-}
-
 std::string xml_row(const Row& row) {
   const wire::Job& job = *row.row.job;
   const auto line = [](std::string_view name, const std::string& value) {
-    return fmt::format("      <{0}>{1}</{0}>\n", name, escaped(value));
+    return fmt::format("      <{0}>{1}</{0}>\n", name, queue::xml_text(value));
   };
   const bool is_waiting = waits(row);
   std::string out = fmt::format("    <job_list state=\"{}\">\n", is_waiting ? "pending" : "running");
@@ -171,7 +150,8 @@ std::string xml_row(const Row& row) {
   out += line("JB_name", base::printable(job.spec().name(), 1000));
   out += line("JB_owner", job.spec().user());
   out += line("state", state_of(row));
-  out += line(is_waiting ? "JB_submission_time" : "JAT_start_time", moment(time_of(row), "%Y-%m-%dT%H:%M:%S"));
+  out +=
+      line(is_waiting ? "JB_submission_time" : "JAT_start_time", queue::local_time(time_of(row), "%Y-%m-%dT%H:%M:%S"));
   out += line("queue_name", queue_of(row));
   out += line("slots", std::to_string(slots_of(job)));
   if (const std::string tasks = tasks_of(row); !tasks.empty()) out += line("tasks", tasks);
@@ -196,7 +176,7 @@ std::string detail(const Row& row) {
     if (!value.empty()) out += fmt::format("{:<27} {}\n", std::string(name) + ":", base::printable(value, 4096));
   };
   line("job_number", std::to_string(client::array_of(job)));
-  line("submission_time", moment({job.status().submitted_us()}, "%a %b %e %H:%M:%S %Y"));
+  line("submission_time", queue::local_time({job.status().submitted_us()}, queue::kCalendarForm));
   line("owner", s.user());
   line("uid", std::to_string(s.uid()));
   line("group", s.group());
@@ -268,7 +248,7 @@ int run_qstat(const Caller& caller, Args args) {
     return refuse_usage(caller, base::invalid("Unknown option " + base::printable(operands->front(), 60)).value(),
                         kStatUsage);
   if (!o.details.empty()) return show_details(caller, o);
-  if (o.asked.users.empty() && !o.is_about_all) o.asked.users.push_back(own_name());
+  if (o.asked.users.empty() && !o.is_about_all) o.asked.users.push_back(queue::own_user());
   if (o.is_about_all) o.asked.users.clear();
   o.asked.only_living = o.states.find('z') == std::string::npos;
   auto jobs = Jobs::find(caller.program, o.asked);

@@ -84,15 +84,6 @@ void put_sge(Env& env, const NodeFacts& node, const wire::Prepare& prepare) {
     env["PE_HOSTFILE"] = node.steps_dir + "/" + RunKey{prepare.job(), prepare.attempt()}.text() + "/" + kSlotsFile;
 }
 
-}  // namespace
-
-bool is_of_pbs(const Env& env) {
-  const auto it = env.find("PBS_ENVIRONMENT");
-  return it != env.end() && it->second == "PBS_BATCH";
-}
-
-namespace {
-
 constexpr const char* kOfPbs[] = {"PBS_ARRAYID", "PBS_ARRAY_ID",  "PBS_ARRAY_INDEX", "PBS_ENVIRONMENT",
                                   "PBS_JOBID",   "PBS_JOBNAME",   "PBS_NODEFILE",    "PBS_NODENUM",
                                   "PBS_NP",      "PBS_NUM_NODES", "PBS_NUM_PPN",     "PBS_QUEUE",
@@ -102,15 +93,21 @@ constexpr const char* kOfSge[] = {
     "PE_HOSTFILE",      "QUEUE",          "REQUEST",     "RESTARTED",     "SGE_CELL",
     "SGE_CLUSTER_NAME", "SGE_TASK_FIRST", "SGE_TASK_ID", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"};
 
-/// What an enclosing job was told of itself. That of Grid Engine is known by a name that nobody else gives.
+/// What an enclosing job was told of itself: known by a name that jobs alone have, since Grid Engine's own settings
+/// give its users SGE_CLUSTER_NAME and the like.
 void drop_enclosing(Env& env, bool is_pbs) {
   if (!is_pbs && env.contains("PBS_ENVIRONMENT"))
     for (const char* name : kOfPbs) env.erase(name);
-  if (env.contains("SGE_CLUSTER_NAME"))
+  if (env.contains("SGE_TASK_ID"))
     for (const char* name : kOfSge) env.erase(name);
 }
 
 }  // namespace
+
+bool is_of_pbs(const Env& env) {
+  const auto it = env.find("PBS_ENVIRONMENT");
+  return it != env.end() && it->second == "PBS_BATCH";
+}
 
 void put_queue_variables(Env& env, const NodeFacts& node, const wire::Prepare& prepare) {
   const auto by = env.find("GANGWAY_SUBMITTED_BY");

@@ -186,7 +186,7 @@ TEST_F(StepSpecTest, AJobOutOfAnotherSystemsJobIsNotToldOfThatOne) {
   prepare.set_environment("PBS_ENVIRONMENT=\0PBS_JOBID=3\0"s + sge);  // as gbatch says it
   have = env();
   EXPECT_EQ(have.count("PBS_JOBID") + have.count("JOB_ID") + have.count("SGE_TASK_ID"), 0u);
-  prepare.set_environment("JOB_ID=mine\0NSLOTS=3\0"s);
+  prepare.set_environment("JOB_ID=mine\0NSLOTS=3\0SGE_CLUSTER_NAME=old\0"s);
   EXPECT_EQ(env()["JOB_ID"], "mine") << "the user's own";
 }
 
