@@ -135,7 +135,7 @@ def test_parts_in_several_components_are_launched_as_one(shared_cluster):
 srun -n2 {SHOWN} a : {SHOWN} b | sort > {out}/parts
 srun --het-group=0,1 {SHOWN} c | sort > {out}/both
 srun --het-group=1 -n1 {SHOWN} d : --het-group=0 -n1 {SHOWN} e | sort > {out}/turned
-srun -K -n1 sh -c 'trap "exit 3" TERM; : > $0; sleep 100 & wait' {out}/trapped : -n1 sh -c 'until [ -e $0 ]; do sleep 0.05; done; exit 7' {out}/trapped; echo $? > {out}/code
+srun -K -n1 sh -c 'trap "exit 3" TERM; : > $0; sleep 100 & while :; do wait; done' {out}/trapped : -n1 sh -c 'until [ -e $0 ]; do sleep 0.05; done; exit 7' {out}/trapped; echo $? > {out}/code
 srun true : true : true 2> {out}/three; echo $? >> {out}/code
 srun -l -o {out}/%j.%t.out {SHOWN} f : -n1 {SHOWN} g
 srun -n1 cat : -n1 true < {out}/parts > {out}/read

@@ -72,7 +72,7 @@ TEST_P(ShepherdOf, KillsWhatCalledSetsid) {
 
 TEST_P(ShepherdOf, GraceIsForThoseWhoListen) {
   Node node(GetParam());
-  const wire::StepSpec spec = node.step("trap 'exit 3' TERM; sleep 1000 & echo up > $D/up; wait");
+  const wire::StepSpec spec = node.step("trap 'exit 3' TERM; sleep 1000 & echo up > $D/up; while :; do wait; done");
   ShepherdPeer peer = node.launch(spec);
   EXPECT_EQ(wait_line(node.dir() + "/up"), "up");
   peer.send(stop(15'000'000));
