@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "client/json/slurm_jobs.h"
 #include "client/json/slurm_nodes.h"
+#include "client/show/in_parts.h"
 #include "client/show/license_text.h"
 #include "client/show/partition_text.h"
 #include "client/show/show_json.h"
@@ -94,11 +95,15 @@ int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids
   const client::JobLabels labels = labels_of(program, list.jobs());
   if (o.json && program.is_slurm) return show_slurm_json(program, list.jobs(), list.now_us());
   if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us(), labels));
-  std::string out = last_update(o, list.now_us(), list.jobs_size());
-  for (const wire::Job& job : list.jobs())
+  const auto append = [&](std::string& out, size_t i) {
+    const wire::Job& job = list.jobs(static_cast<int>(i));
     out += client::show_job_text({&job, {list.now_us()}, labels.of(job)}, o.style);
-  if (list.jobs().empty() && ids.empty()) out += "No jobs in the system\n";
-  const int code = printed(out);
+  };
+  int code = printed(last_update(o, list.now_us(), list.jobs_size()));
+  client::text_in_parts(static_cast<size_t>(list.jobs_size()), append, [&code](const std::string& part) {
+    if (code == client::kExitOk) code = printed(part);
+  });
+  if (list.jobs().empty() && ids.empty()) code = printed("No jobs in the system\n");
   if (list.unknown_ids().empty()) return code;
   return unknown_job(program, ids.size() == 1            ? name_of_only(filter)
                               : list.unknown_ids(0) == 0 ? "tasks of an array"
@@ -237,6 +242,7 @@ constexpr Entity kEntities[] = {
     {"topology", show_topology},
     {"daemons", show_daemons},
     {"aliases", show_aliases},
+    {"assoc_mgr", show_assoc_mgr},
     {"heldaside", show_held},
     {"event", show_events},
     {"events", show_events},

@@ -35,6 +35,8 @@ int show_topology(const client::Program& program, const ControlOptions& o, Args 
 int show_daemons(const client::Program& program, const ControlOptions& o, Args words);
 /// Nodes of the cluster that hosts are.
 int show_aliases(const client::Program& program, const ControlOptions& o, Args words);
+/// Users, accounts and QOS with their limits and what is used of them.
+int show_assoc_mgr(const client::Program& program, const ControlOptions& o, Args words);
 /// Jobs whose nodes clear up after them.
 int control_completing(const client::Program& program, const ControlOptions& o, Args words);
 /// Returns once the job runs; kExitFailed where it has ended.
@@ -54,6 +56,10 @@ base::Result<wire::ApiRequest> events_request(const client::Program& program, Ar
 std::string history_text(const wire::ShowJobReply& reply);
 /// Asks the controller for a snapshot of its scheduler and writes it to a new file.
 int control_snapshot(const client::Program& program, const ControlOptions& o, Args words);
+/// The sentence of an error's number, as Slurm counts them.
+int control_errnumstr(const client::Program& program, const ControlOptions& o, Args words);
+/// Processes of jobs on this machine that the caller may see, with their steps and ranks.
+int control_listpids(const client::Program& program, const ControlOptions& o, Args words);
 int control_write(const client::Program& program, const ControlOptions& o, Args words);
 
 /// The one of `names` that `word` is, or is a unique beginning of, in any case; empty if none or several.

@@ -58,6 +58,7 @@ client::CommandDoc doc() {
       "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | heldaside | "
       "events [job=ID|node=NAME] [last=COUNT] | "
       "config | license [NAMES] | topology [SWITCH|NODE] | daemons | aliases [HOSTS] | "
+      "assoc_mgr [users=NAMES|accounts=NAMES|qos=NAMES|flags=users,assoc,qos] | "
       "hostnames [LIST] | hostlist "
       "NAMES | hostlistsorted "
       "NAMES\n\n"
@@ -83,8 +84,10 @@ client::CommandDoc doc() {
       "HeldAside=KIND:NAME: one of them goes, and what still runs of it is ended; administrators only\n\n"
       "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; completing; "
       "wait_job ID "
-      "(returns once it runs); reconfigure; "
-      "ping; version\n\n"
+      "(returns once it runs); listpids [JOB|JOB.STEP] (processes of jobs on this machine: one's own, or root's of "
+      "all); "
+      "errnumstr NUMBER; reconfigure; "
+      "ping; version; help\n\n"
       "snapshot [FILE]: the scheduler's whole input at its next pass, with what it decided, for gangway simulate "
       "--from-live; administrators only\n\n"
       "Commands may be shortened and keys are taken in any case. Dead=yes says that nothing of the node's jobs lives "
@@ -97,7 +100,7 @@ client::CommandDoc doc() {
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
   d.words =
       "show update create delete hold uhold release requeue requeuehold suspend resume reconfigure ping snapshot "
-      "version write completing wait_job";
+      "version write completing wait_job errnumstr listpids help";
   d.examples = {
       {"gcontrol show job 7 --history", "what happened to job 7"},
       {"gcontrol show events node=n3 last=20", "what happened to n3 of late"},
@@ -109,6 +112,8 @@ client::CommandDoc doc() {
       {"gcontrol update NodeName=n3 Gpu=5 State=OFFLINE Reason=ECC", "take one GPU out"}};
   return d;
 }
+
+int show_help(const Program& program, const ControlOptions&, Args words);
 
 int show_version(const Program& program, const ControlOptions&, Args words) {
   if (!words.empty()) return refuse_operand(program, words.front(), "version takes no arguments");
@@ -131,11 +136,18 @@ constexpr Verb kVerbs[] = {
     {"suspend", act<wire::kSuspend>}, {"resume", act<wire::kResume>},     {"reconfigure", control_reconfigure},
     {"ping", control_ping},           {"snapshot", control_snapshot},     {"version", show_version},
     {"write", control_write},         {"completing", control_completing}, {"wait_job", control_wait_job},
+    {"errnumstr", control_errnumstr}, {"listpids", control_listpids},     {"help", show_help},
 };
 constexpr Text kNotHere[] = {
-    "abort",    "cancel_reboot", "reboot",  "shutdown", "setdebug", "setdebugflags", "takeover",
-    "top",      "token",         "notify",  "power",    "cluster",  "errnumstr",     "fsdampeningfactor",
-    "listpids", "pidinfo",       "scontrol"};
+    "abort", "cancel_reboot", "reboot", "shutdown", "setdebug",          "setdebugflags", "takeover", "top",
+    "token", "notify",        "power",  "cluster",  "fsdampeningfactor", "pidinfo",       "scontrol"};
+
+int show_help(const Program& program, const ControlOptions&, Args words) {
+  if (!words.empty()) return refuse_operand(program, words.front(), "help takes no arguments");
+  ControlOptions unused;
+  client::CommonFlags flags;
+  return printed(client::help_text(program, doc(), table(unused, flags)));
+}
 
 int unknown_verb(const Program& program, const std::string& word) {
   const std::string lower = base::to_lower(word);

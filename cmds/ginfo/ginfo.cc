@@ -139,9 +139,35 @@ bool is_wanted(const InfoOptions& o, const wire::Node& n) {
 struct Cluster {
   wire::ListNodesReply nodes;
   wire::ListPartitionsReply partitions;
+  client::InfoFacts facts;
 };
 
-base::Result<Cluster> fetch(client::Connection& connection, const InfoOptions& o) {
+bool shows(const client::Format& format, Text name) {
+  return std::any_of(format.columns.begin(), format.columns.end(),
+                     [name](const client::Column& c) { return client::info_fields()[c.field].id.name == name; });
+}
+
+/// What the columns show that no node tells of itself.
+base::Result<client::InfoFacts> fetch_facts(client::Connection& connection, const client::Format& format,
+                                            bool is_slurm) {
+  client::InfoFacts facts;
+  if (is_slurm) facts.version = client::kSlurmVersion;
+  if (shows(format, "Cluster")) {
+    GW_TRY(config, client::load_config());
+    facts.cluster = config.cluster;
+  }
+  if (!shows(format, "Reservation")) return facts;
+  wire::ApiRequest request;
+  request.mutable_list_reservations();
+  GW_TRY(reply, connection.call(std::move(request)));
+  for (const wire::Reservation& reservation : reply.list_reservations().reservations())
+    if (reservation.is_active())
+      for (const std::string& node : reservation.nodes()) facts.reservations.emplace(node, reservation.name());
+  return facts;
+}
+
+base::Result<Cluster> fetch(client::Connection& connection, const InfoOptions& o, const client::Format& format,
+                            bool is_slurm) {
   wire::ApiRequest nodes;
   nodes.mutable_list_nodes()->mutable_names()->Assign(o.nodes.begin(), o.nodes.end());
   nodes.mutable_list_nodes()->set_topology(o.listing.json);
@@ -149,7 +175,8 @@ base::Result<Cluster> fetch(client::Connection& connection, const InfoOptions& o
   wire::ApiRequest partitions;
   partitions.mutable_list_partitions()->mutable_names()->Assign(o.partitions.begin(), o.partitions.end());
   GW_TRY(partition_reply, connection.call(std::move(partitions)));
-  return Cluster{node_reply.list_nodes(), partition_reply.list_partitions()};
+  GW_TRY(facts, fetch_facts(connection, format, is_slurm));
+  return Cluster{node_reply.list_nodes(), partition_reply.list_partitions(), std::move(facts)};
 }
 
 bool in_partitions(const wire::Node& n, const InfoOptions& o) {
@@ -163,7 +190,7 @@ base::Result<std::string> render(const InfoOptions& o, const client::Format& for
   std::vector<const wire::Node*> nodes;
   for (const wire::Node& n : c.nodes.nodes())
     if (is_wanted(o, n) && in_partitions(n, o)) nodes.push_back(&n);
-  auto rows = client::group_nodes(format, c.partitions.partitions(), nodes, o.by_node, o.exact);
+  auto rows = client::group_nodes(format, c.partitions.partitions(), nodes, o.by_node, o.exact, &c.facts);
   const bool is_filtered = !o.states.empty() || !o.nodes.empty() || o.dead || o.responding;
   if (is_filtered) std::erase_if(rows, [](const client::InfoRow& r) { return r.nodes.empty(); });
   if (o.by_node && o.listing.sort.empty())
@@ -172,9 +199,7 @@ base::Result<std::string> render(const InfoOptions& o, const client::Format& for
     });
   if (!o.listing.sort.empty()) {
     GW_TRY(keys, client::parse_sort(o.listing.sort, client::field_names(fields)));
-    std::stable_sort(rows.begin(), rows.end(), [&](const client::InfoRow& a, const client::InfoRow& b) {
-      return client::sorts_before(fields, keys, a, b);
-    });
+    client::sort_rows(rows, fields, keys);
   }
   return render_listing(o.listing, format, fields, rows, {c.nodes.now_us()});
 }
@@ -217,7 +242,7 @@ int show_slurm_json(const Program& program, const InfoOptions& o, const Cluster&
 int show(const Program& program, client::Connection& connection, const InfoOptions& o, const client::Format& format) {
   if (o.fragmentation) return show_fragmentation(program, connection, o);
   if (o.reservations) return show_reserved(program, connection, o);
-  auto cluster = fetch(connection, o);
+  auto cluster = fetch(connection, o, format, program.is_slurm);
   if (!cluster) return failed(program, cluster.error());
   if (o.listing.json && program.is_slurm) return show_slurm_json(program, o, *cluster);
   if (o.listing.json) {

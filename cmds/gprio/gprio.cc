@@ -98,9 +98,7 @@ base::Result<std::string> render(const Program& program, const PrioOptions& o, c
   std::vector<PriorityRow> rows = rows_of(o, list, program.is_slurm);
   if (!o.listing.sort.empty()) {
     GW_TRY(keys, client::parse_sort(o.listing.sort, names));
-    std::stable_sort(rows.begin(), rows.end(), [&](const PriorityRow& a, const PriorityRow& b) {
-      return client::sorts_before(fields, keys, a, b);
-    });
+    client::sort_rows(rows, fields, keys);
   }
   ListingOptions listing = o.listing;
   listing.is_long = false;  // no line with the date, as sprio has none

@@ -208,8 +208,7 @@ base::Result<View> make_view(const QueueOptions& o, bool is_slurm) {
 template <typename Row>
 std::string render(const QueueOptions& o, const View& view, const std::vector<client::Field<Row>>& fields,
                    std::vector<Row> rows, base::Time now) {
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Row& a, const Row& b) { return client::sorts_before(fields, view.sort, a, b); });
+  client::sort_rows(rows, fields, view.sort);
   return render_listing(o.listing, view.format, fields, rows, now);
 }
 

@@ -2,6 +2,7 @@
 // Invariants: what is wrong with the call is said before the controller is asked; the exit code is that of the tasks.
 #include <fmt/format.h>
 #include <limits.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,8 +77,8 @@ Result<LaunchContext> make_context(const RunOptions& o) {
   GW_TRY_STATUS(keep_propagated(o.job.slurm.propagate, c.limits));
   c.umask = present_umask();
   c.environment.push_back(fmt::format("SLURM_UMASK={:04o}", c.umask));
-  const char* user = environment("USER");
-  c.user = user == nullptr ? std::to_string(::getuid()) : user;
+  const passwd* user = ::getpwuid(::getuid());
+  c.user = user == nullptr ? std::to_string(::getuid()) : user->pw_name;
   return c;
 }
 

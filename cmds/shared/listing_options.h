@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/options/option_table.h"
@@ -45,14 +46,10 @@ template <typename Row>
 std::string render_listing(const ListingOptions& o, client::Format format,
                            const std::vector<client::Field<Row>>& fields, const std::vector<Row>& rows,
                            base::Time now) {
-  client::fit_columns(format, fields, rows);
-  std::string out;
-  if (!o.no_header) {
-    if (o.is_long || o.iterate_seconds != 0) out += date_line(now);
-    out += client::render_header(format, fields);
-  }
-  for (const Row& row : rows) client::render_row(out, format, fields, row);
-  return out;
+  client::TableText table = client::render_table(std::move(format), fields, rows);
+  if (o.no_header) return std::move(table.lines);
+  const std::string date = o.is_long || o.iterate_seconds != 0 ? date_line(now) : std::string();
+  return date + table.header + table.lines;
 }
 
 /// Calls `show` once, or every so many seconds until it fails; returns its exit code.

@@ -2,7 +2,6 @@
 #include "ctld/shell/server.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
 
@@ -353,16 +352,7 @@ void Server::tick() {
 }
 
 void Server::release(std::vector<Outgoing> out) {
-  // A long list leaves holes all over the heap: give them back once it has been sent.
-  constexpr uint32_t kLong = 16;
-  const bool is_end_of_long = std::any_of(out.begin(), out.end(), [](const Outgoing& effect) {
-    const Reply* reply = std::get_if<Reply>(&effect);
-    return reply != nullptr && reply->reply.piece() >= kLong && !reply->reply.more();
-  });
   for (Outgoing& effect : out) std::visit([this](auto& e) { effects_.carry_out(e); }, effect);
-  if (!is_end_of_long) return;
-  out.clear();
-  ticks_.trim = loop_.after(base::milliseconds(200), [] { malloc_trim(0); });
 }
 
 }  // namespace gw::ctld

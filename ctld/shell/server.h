@@ -136,7 +136,6 @@ class Server {
   };
   struct Ticks {
     io::Timer timer;
-    io::Timer trim;
     base::Time at = base::Time::never();
   };
   struct Fencing {

@@ -5,8 +5,15 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string>
 
 namespace gw::base {
+namespace {
+
+/// Of 0 to 99.
+std::string two_digits(int64_t n) { return {static_cast<char>('0' + n / 10), static_cast<char>('0' + n % 10)}; }
+
+}  // namespace
 
 Time SystemClock::now() const {
   timespec t{};
@@ -25,7 +32,7 @@ std::string format_duration(Duration d, bool squeue_style) {
   const int64_t total = std::max<int64_t>(d.seconds(), 0);
   const int64_t days = total / 86'400, hour = total / 3'600 % 24, minute = total / 60 % 60, second = total % 60;
   if (days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", days, hour, minute, second);
-  if (!squeue_style) return fmt::format("{:02}:{:02}:{:02}", hour, minute, second);
+  if (!squeue_style) return two_digits(hour) + ":" + two_digits(minute) + ":" + two_digits(second);
   if (hour > 0) return fmt::format("{}:{:02}:{:02}", hour, minute, second);
   return fmt::format("{}:{:02}", minute, second);
 }

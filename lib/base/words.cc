@@ -129,6 +129,8 @@ std::string shell_quote(std::string_view word) {
 
 std::string printable(std::string_view text, size_t max) {
   static constexpr std::string_view kCut = "...";
+  const auto is_ascii = [](char c) { return c >= ' ' && c <= '~'; };
+  if (text.size() <= max && std::all_of(text.begin(), text.end(), is_ascii)) return std::string(text);
   std::string out;
   size_t keep = 0;  // where to cut so that the mark still fits
   while (!text.empty()) {

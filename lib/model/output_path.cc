@@ -78,7 +78,9 @@ std::string expand_patterns(std::string_view path, const PatternValues& values) 
   }
   for (size_t i = 0; i < path.size();) {
     if (path[i] != '%') {
-      out += path[i++];
+      const size_t next = std::min(path.find('%', i), path.size());
+      out += path.substr(i, next - i);
+      i = next;
       continue;
     }
     size_t end = i + 1;

@@ -160,7 +160,7 @@ base::Result<model::Request> from_wire(const Request& w) {
   return r;
 }
 
-Launch to_wire(const model::Launch& l) {
+Launch to_wire(const model::Launch& l, Extent extent) {
   Launch w;
   w.set_script_hash(l.script_hash);
   w.set_env_hash(l.env_hash);
@@ -171,7 +171,8 @@ Launch to_wire(const model::Launch& l) {
   w.set_std_in(l.std_in);
   w.set_append_output(l.append_output);
   w.set_umask(l.umask);
-  for (const auto& [name, value] : l.limits.table()) (*w.mutable_limits())[name] = value;
+  if (extent == Extent::kWhole)
+    for (const auto& [name, value] : l.limits.table()) (*w.mutable_limits())[name] = value;
   w.set_slurm_names(l.slurm_names);
   w.set_command(l.command);
   return w;
@@ -194,7 +195,7 @@ model::Launch from_wire(const Launch& w) {
   return l;
 }
 
-JobSpec to_wire(const model::JobSpec& s) {
+JobSpec to_wire(const model::JobSpec& s, Extent extent) {
   JobSpec w;
   for (const JobAttribute& a : kJobAttributes)
     if (a.kept.to_wire != nullptr) a.kept.to_wire(s, w);
@@ -210,7 +211,7 @@ JobSpec to_wire(const model::JobSpec& s) {
   w.set_warn_batch_only(s.warn.batch_only);
   w.set_submit_host(s.submit_host);
   w.set_submit_line(s.submit_line);
-  *w.mutable_launch() = to_wire(s.launch);
+  *w.mutable_launch() = to_wire(s.launch, extent);
   w.set_het_job(s.het_job.value);
   w.set_het_offset(s.het_offset);
   w.set_het_size(s.het_size);

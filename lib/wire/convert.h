@@ -42,10 +42,16 @@ NodeShare to_wire(const model::NodeShare& s);
 /// Errors: a bad index list, a part of a GPU that is none. The id is looked up by name.
 base::Result<model::NodeShare> from_wire(const NodeShare& s, const NodeLookup& lookup = {});
 
-Launch to_wire(const model::Launch& l);
+/// How much of a job is written.
+enum class Extent : uint8_t {
+  kWhole,
+  kShown,  ///< What clients are shown: without the resource limits of its processes, which are bulky.
+};
+
+Launch to_wire(const model::Launch& l, Extent extent = Extent::kWhole);
 model::Launch from_wire(const Launch& l);
 
-JobSpec to_wire(const model::JobSpec& s);
+JobSpec to_wire(const model::JobSpec& s, Extent extent = Extent::kWhole);
 /// Errors: as of Request; a signal number outside 0..64.
 base::Result<model::JobSpec> from_wire(const JobSpec& s);
 
@@ -77,7 +83,7 @@ JobStatus stored_status(const model::Job& job);
 base::Status status_from_wire(const JobStatus& status, model::Job& job, const NodeLookup& lookup = {});
 /// What is left of a job's dependency. Errors: bad enumerators.
 base::Status unmet_from_wire(const JobStatus& status, model::Dependency& unmet);
-Job to_wire(const model::Job& job, const NodeNamer& namer = {});
+Job to_wire(const model::Job& job, const NodeNamer& namer = {}, Extent extent = Extent::kWhole);
 base::Result<model::Job> from_wire(const Job& job, const NodeLookup& lookup = {});
 
 NodeTopology to_wire(const model::NodeTopology& t);

@@ -441,10 +441,10 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   return unmet_from_wire(w, job.unmet);
 }
 
-Job to_wire(const model::Job& job, const NodeNamer& namer) {
+Job to_wire(const model::Job& job, const NodeNamer& namer, Extent extent) {
   Job w;
   w.set_id(job.id.value);
-  *w.mutable_spec() = to_wire(job.spec);
+  *w.mutable_spec() = to_wire(job.spec, extent);
   *w.mutable_status() = status_to_wire(job, namer);
   return w;
 }

@@ -14,8 +14,7 @@ template <typename Row>
 void check_row(const std::vector<client::Field<Row>>& fields, const Row& row) {
   client::Format format;
   for (size_t i = 0; i < fields.size(); ++i) format.columns.push_back({.field = i, .suffix = "|"});
-  std::string line;
-  client::render_row(line, format, fields, row);
+  const std::string line = client::render_table(format, fields, std::vector<Row>{row}).lines;
   FUZZ_CHECK(is_showable(line) && line.find('\n') == line.size() - 1);
   for (const auto& field : fields)
     if (field.key) static_cast<void>(field.key(row));

@@ -94,6 +94,20 @@ std::unordered_map<std::string, std::vector<std::string>> partitions_of_nodes(co
   return out;
 }
 
+/// Those of the configuration in its order, then what commands made, by name. `names`: only these; empty: all.
+std::vector<std::string> partitions_in_order(const Core& core, const std::set<std::string>& names) {
+  std::vector<std::string> order;
+  std::set<std::string> configured;
+  const auto add = [&](const std::string& name) {
+    if (core.partitions.all.contains(name) && (names.empty() || names.contains(name))) order.push_back(name);
+  };
+  for (const model::Partition& p : core.settings.partitions)
+    if (configured.insert(p.name).second) add(p.name);
+  for (const auto& [name, p] : core.partitions.all)
+    if (!configured.contains(name)) add(name);
+  return order;
+}
+
 wire::Partition show_partition(const Core& core, const model::Partition& p, bool is_effective) {
   wire::Partition shown = is_effective ? describe_effective(core, p) : describe_partition(core, p);
   for (NodeId id : core.ledger.capacity().partition_nodes(p.name)) {
@@ -113,23 +127,21 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
   auto filter = with_all_meant(core, request.list_jobs().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
   const bool is_whole = !filter->ids().empty() || request.list_jobs().whole_ranges();
-  begin_list(
-      core, conn, request.id(),
-      [&core, is_whole, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
-        const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
-        wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
-        list.set_now_us(at.us);
-        while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
-          wire::Job& out = *list.add_jobs();
-          out = job_to_wire(core, *job);
-          show_priority(core, facts, *job, out);
-          if (!is_whole) leave_out_ranges(*out.mutable_status());
-          out.mutable_spec()->mutable_launch()->mutable_limits()->clear();  // nobody lists by them, and they are bulky
-          piece.added(out.ByteSizeLong());
-        }
-        for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
-        return cursor.is_done();
-      });
+  begin_list(core, conn, request.id(),
+             [&core, is_whole, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
+               const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
+               wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
+               list.set_now_us(at.us);
+               while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
+                 wire::Job& out = *list.add_jobs();
+                 out = job_to_wire(core, *job);
+                 show_priority(core, facts, *job, out);
+                 if (!is_whole) leave_out_ranges(*out.mutable_status());
+                 piece.added(out.ByteSizeLong());
+               }
+               for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+               return cursor.is_done();
+             });
 }
 
 void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -252,13 +264,14 @@ void list_partitions(Core& core, ConnId conn, const wire::ApiRequest& request) {
                             name_hint(name, keys_of(core.partitions.all))});
   }
   const bool is_effective = request.list_partitions().effective();
-  auto fill = [&core, names, is_effective, last = std::string()](Time at, ListPiece& piece) mutable {
+  auto fill = [&core, order = partitions_in_order(core, names), is_effective, next = size_t{0}](
+                  Time at, ListPiece& piece) mutable {
     wire::ListPartitionsReply& list = *piece.reply.mutable_list_partitions();
     list.set_now_us(at.us);
-    for (auto it = core.partitions.all.upper_bound(last); it != core.partitions.all.end(); ++it) {
+    for (; next < order.size(); ++next) {
       if (piece.is_full()) return false;
-      last = it->first;
-      if (!names.empty() && !names.contains(last)) continue;
+      const auto it = core.partitions.all.find(order[next]);
+      if (it == core.partitions.all.end()) continue;  // deleted meanwhile
       wire::Partition& shown = *list.add_partitions() = show_partition(core, it->second, is_effective);
       piece.added(shown.ByteSizeLong());
       piece.looked_at(shown.total_nodes());

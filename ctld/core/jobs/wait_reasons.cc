@@ -131,7 +131,8 @@ WaitInfo wait_info(const Core& core, const model::Job& job) {
 }  // namespace
 
 wire::Job job_to_wire(const Core& core, const model::Job& job) {
-  wire::Job out = wire::to_wire(job, [&core](NodeId id) { return core.nodes.name_of(id); });
+  wire::Job out = wire::to_wire(
+      job, [&core](NodeId id) { return core.nodes.name_of(id); }, wire::Extent::kShown);
   const ArrayTable::Array* array = job.spec.array ? core.jobs.arrays().find(job.spec.array->job) : nullptr;
   if (array != nullptr) *out.mutable_status()->mutable_tasks() = wire::to_wire(array->told(job.id));
   if (job.waiting() != nullptr) {

@@ -131,7 +131,7 @@ class Change {
     q.name = name;
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
     GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
-    GW_TRY_STATUS(check_grants(q, change.qos()));
+    GW_TRY_STATUS(check_grants(q, said_in(change.qos())));
     lines_.push_back(added(q));
     table_.qos[name] = std::move(q);
     return {};
@@ -156,12 +156,16 @@ class Change {
     Qos q = *found;
     GW_TRY_STATUS(check_author(q.parent, "QOS " + name));
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
-    if (q.parent != found->parent) GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
-    GW_TRY_STATUS(check_grants(q, change.qos()));
+    const bool is_moved = q.parent != found->parent;
+    if (is_moved) GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
+    GW_TRY_STATUS(check_grants(q, is_moved ? Said{true, true} : said_in(change.qos())));
     const std::string what = differences(*found, q);
     lines_.push_back(fmt::format("QOS {}: {}", name, what.empty() ? "nothing changed" : what));
     const bool was_open = is_open(name);
     *found = std::move(q);
+    if (is_moved)  // what is below it comes along
+      for (const std::string& one : table_.below(name))
+        GW_TRY_STATUS(check_grants(table_.qos.at(one), Said{true, true}));
     if (was_open && !is_open(name))
       lines_.push_back(
           fmt::format("QOS {} was open to everybody; now only to users and operators of it or above", name));
@@ -201,8 +205,14 @@ class Change {
     return {};
   }
 
+  /// Which of the times that a QOS may have are asked about.
+  struct Said {
+    bool min_runtime = false, grace = false;
+  };
+  static Said said_in(const wire::QosPatch& patch) { return {patch.has_min_runtime_us(), patch.has_grace_us()}; }
+
   /// An operator gives no line that the QOS above has not, and no time that keeps what was borrowed longer than there.
-  Status check_grants(const Qos& q, const wire::QosPatch& patch) const {
+  Status check_grants(const Qos& q, Said said) const {
     if (author_.is_admin) return {};
     const auto denied = [&](std::string what) {
       return base::fail(ErrorCode::kDenied, fmt::format("QOS {}: {}", q.name, what), "ask an administrator");
@@ -222,9 +232,9 @@ class Change {
       if (above->second.min_runtime.us > 0) min_runtime = above->second.min_runtime;
       if (above->second.grace) grace = *above->second.grace;
     }
-    if (patch.has_min_runtime_us() && q.min_runtime > min_runtime)
+    if (said.min_runtime && q.min_runtime > min_runtime)
       return denied(fmt::format("min_runtime is longer than above it: {}", base::format_duration(min_runtime)));
-    if (patch.has_grace_us() && q.grace && *q.grace > grace)
+    if (said.grace && q.grace && *q.grace > grace)
       return denied(fmt::format("grace is longer than above it: {}", base::format_duration(grace)));
     return {};
   }

@@ -43,7 +43,7 @@ void hold_standard_streams() {
 // not there.
 std::string version_line(const Program& program) {
   const std::string own = std::string("gangway ") + GANGWAY_VERSION;
-  return program.is_slurm ? "slurm 23.11.4 (" + own + ")" : own;
+  return program.is_slurm ? "slurm " + std::string(kSlurmVersion) + " (" + own + ")" : own;
 }
 
 void print_error(const Program& program, std::string_view text) {

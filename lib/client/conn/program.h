@@ -24,6 +24,8 @@ Program program_from(std::string_view argv0);
 /// what is printed. Input is then empty; writing to the output fails, and is told.
 void hold_standard_streams();
 
+/// The version of Slurm whose commands ours are under its names: programs decide by it.
+inline constexpr std::string_view kSlurmVersion = "23.11.4";
 /// What `--version` prints: "gangway 0.1.0", or under Slurm's names "slurm 23.11.4 (gangway 0.1.0)".
 std::string version_line(const Program& program);
 

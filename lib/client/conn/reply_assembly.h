@@ -29,8 +29,15 @@ class ReplyAssembly {
   uint32_t fragment_count_ = 0;
   std::string joined_;
 
-  base::Result<std::optional<wire::ApiReply>> take_fragment(const wire::ApiReply& fragment);
-  base::Result<std::optional<wire::ApiReply>> take_message(const wire::ApiReply& message);
+  /// What a message says of itself, read without reading the rows.
+  struct Head {
+    uint64_t id = 0, more = 0, piece = 0, fragment_count = 0;
+    bool is_error = false;
+  };
+  static base::Result<Head> read_head(const std::string& message);
+
+  base::Result<std::optional<wire::ApiReply>> take_fragment(const std::string& bytes);
+  base::Result<std::optional<wire::ApiReply>> take_message(const std::string& bytes, const Head& head);
 };
 
 }  // namespace gw::client

@@ -124,7 +124,7 @@ void add_who(std::vector<RecordField>& f) {
   add_of_job(f, "SystemComment", 19, [](const wire::Job& j) { return j.spec().system_comment(); });
   add_of_job(f, "Extra", 20, [](const wire::Job& j) { return j.spec().extra(); });
   add_of_job(f, "Reservation", 20, [](const wire::Job& j) { return j.spec().reservation(); });
-  add_of_job(f, "Constraints", 20, [](const wire::Job& j) { return features_of(j); });
+  add_of_job(f, "Constraints", 19, [](const wire::Job& j) { return features_of(j); });
   add_of_job(f, "Priority", 10, [](const wire::Job& j) { return std::to_string(priority_of(j)); });
 }
 

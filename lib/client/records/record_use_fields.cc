@@ -109,13 +109,13 @@ void add_tres(std::vector<RecordField>& f) {
   for (const bool is_in : {true, false}) {
     const std::string name = is_in ? "TRESUsageIn" : "TRESUsageOut";
     const auto add = [&](const char* suffix, int width, bool is_amount, auto pick) {
-      f.push_back({name + suffix, width,
+      f.push_back({name + suffix, width + (is_in ? 0 : 1),
                    [=](const Row& r, const Style& s) { return tres_usage(r, s, is_in, is_amount, pick); }});
     };
     const auto part = [](const Row& r, UseKind kind) -> const UseSpread& { return r.use->of(kind); };
     // As Slurm has it where gres/gpumem and gres/gpuutil are tracked; the mean of the step, not of its tasks.
     const auto add_with_gpus = [&](const char* suffix, bool is_mean, auto pick) {
-      f.push_back({name + suffix, 14, [=](const Row& r, const Style& s) {
+      f.push_back({name + suffix, is_in ? 14 : 15, [=](const Row& r, const Style& s) {
                      const std::string of_tasks = tres_usage(r, s, is_in, true, pick);
                      const model::GpuUse* use = gpus_of(r);
                      if (!is_in || of_tasks.empty() || use == nullptr) return of_tasks;
@@ -172,7 +172,7 @@ void add_use_fields(std::vector<RecordField>& f) {
   add_gpus(f);
   // Nothing measures frequencies and energy.
   for (const auto& [name, width] : {std::pair{"AveCPUFreq", 10},
-                                    {"ReqCPUFreq", 13},
+                                    {"ReqCPUFreq", 10},
                                     {"ReqCPUFreqMin", 13},
                                     {"ReqCPUFreqMax", 13},
                                     {"ReqCPUFreqGov", 13},

@@ -70,6 +70,12 @@ JobRow merged(const std::vector<JobRow>& alike) {
   return row;
 }
 
+/// Rows come by the ids of their jobs, which is their order already where no array is among them.
+void sort_by_id(std::vector<JobRow>& rows) {
+  const auto is_before = [](const JobRow& a, const JobRow& b) { return order_of_id(a) < order_of_id(b); };
+  if (!std::is_sorted(rows.begin(), rows.end(), is_before)) std::stable_sort(rows.begin(), rows.end(), is_before);
+}
+
 }  // namespace
 
 uint32_t array_of(const wire::Job& job) {
@@ -110,8 +116,7 @@ std::vector<JobRow> merge_tasks(const std::vector<JobRow>& rows) {
   }
   for (const auto& [key, alike] : waiting)
     out.push_back(alike.size() == 1 && is_array(*alike.front().job) ? alike.front() : merged(alike));
-  std::stable_sort(out.begin(), out.end(),
-                   [](const JobRow& a, const JobRow& b) { return order_of_id(a) < order_of_id(b); });
+  sort_by_id(out);
   return out;
 }
 
@@ -130,8 +135,7 @@ std::vector<JobRow> split_tasks(const std::vector<JobRow>& rows, const std::map<
       out.back().tasks = std::to_string(*task);
     }
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const JobRow& a, const JobRow& b) { return order_of_id(a) < order_of_id(b); });
+  sort_by_id(out);
   return out;
 }
 

@@ -51,9 +51,14 @@ Glyph first_glyph(std::string_view text) {
   return {length, is_in(kNoWidth, c) ? size_t{0} : is_in(kWide, c) ? size_t{2} : size_t{1}};
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 }  // namespace
 
 size_t display_width(std::string_view text) {
+  if (is_ascii(text)) return text.size();
   size_t columns = 0;
   while (!text.empty()) {
     const Glyph g = first_glyph(text);
@@ -64,6 +69,7 @@ size_t display_width(std::string_view text) {
 }
 
 std::string_view cut_to_width(std::string_view text, size_t columns) {
+  if (is_ascii(text)) return text.substr(0, columns);
   size_t at = 0;
   while (at < text.size()) {
     const Glyph g = first_glyph(text.substr(at));

@@ -19,9 +19,4 @@ bool use_unicode();
 /// Columns of the terminal behind `fd`; `otherwise` if it is none.
 size_t terminal_columns(int fd, size_t otherwise);
 
-/// May characters beyond ASCII be drawn? By LC_ALL, LC_CTYPE, LANG; yes where none is set.
-bool use_unicode();
-/// Columns of the terminal behind `fd`; `otherwise` if it is none.
-size_t terminal_columns(int fd, size_t otherwise);
-
 }  // namespace gw::client

@@ -13,6 +13,7 @@ using base::invalid;
 
 constexpr uint32_t kDefaultLongWidth = 20;
 constexpr uint32_t kMaxWidth = 9999;
+constexpr std::string_view kAll = "all";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -58,6 +59,16 @@ base::Result<size_t> by_name(std::string_view name, std::span<const FieldName> f
   return invalid("Invalid format specification: no field " + base::printable(name, 60), hint);
 }
 
+/// Every field once, as wide as its text, with a bar behind it.
+void add_all(Format& format, std::span<const FieldName> fields) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Column column;
+    column.field = i;
+    column.suffix = "|";
+    format.columns.push_back(std::move(column));
+  }
+}
+
 }  // namespace
 
 base::Result<Format> parse_short_format(std::string_view text, std::span<const FieldName> fields) {
@@ -69,9 +80,15 @@ base::Result<Format> parse_short_format(std::string_view text, std::span<const F
       continue;
     }
     ++at;
+    if (text.substr(at, kAll.size()) == kAll) {
+      add_all(format, fields);
+      at += kAll.size();
+      continue;
+    }
     Column column;
     if (at < text.size() && text[at] == '#') column.is_auto = true, ++at;
     if (at < text.size() && text[at] == '.') column.is_right = true, ++at;
+    if (at < text.size() && text[at] == '-') column.is_right = false, ++at;  // as it is without
     GW_TRY(width, take_width(text, at));
     column.width = width;
     if (at >= text.size())
@@ -86,6 +103,10 @@ base::Result<Format> parse_short_format(std::string_view text, std::span<const F
 base::Result<Format> parse_long_format(std::string_view text, std::span<const FieldName> fields) {
   Format format;
   for (const std::string& part : base::split(text, ',')) {
+    if (base::iequals(base::trim(part), kAll)) {
+      add_all(format, fields);
+      continue;
+    }
     const size_t colon = part.find(':');
     Column column;
     column.width = kDefaultLongWidth;

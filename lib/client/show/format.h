@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/text.h"
 #include "client/show/display.h"
+#include "client/show/in_parts.h"
 
 namespace gw::client {
 
@@ -37,10 +40,12 @@ struct Format {
   std::vector<Column> columns;
 };
 
-/// Reads an `-o` format. Errors: unknown letter, `%` at the end, a width over 9999.
+/// Reads an `-o` format; `%all` is every field, with a bar behind each. Errors: unknown letter, `%` at the end, a width
+/// over 9999.
 base::Result<Format> parse_short_format(std::string_view text, std::span<const FieldName> fields);
 /// Reads an `-O` format: names separated by commas, each with `:[.][width][suffix]`; 20 wide without a colon, as wide
-/// as its text where no digit follows the colon. Errors: unknown name, with did-you-mean.
+/// as its text where no digit follows the colon; `All` is every field, with a bar behind each. Errors: unknown name,
+/// with did-you-mean.
 base::Result<Format> parse_long_format(std::string_view text, std::span<const FieldName> fields);
 
 /// Pads or cuts `text` to the column, appends it and the suffix. A cut is between characters.
@@ -69,32 +74,43 @@ std::string cell_text(const Field<Row>& field, const Row& row) {
   return base::printable(field.text(row), SIZE_MAX);
 }
 
-/// Gives auto columns the width of their widest text; headers count only in columns without a least width, so that
-/// those of Slurm stay as they are ("TIME_LIMI").
+/// The header line and those of the rows, each with its newline.
+struct TableText {
+  std::string header, lines;
+};
+
+/// A table of these rows. Auto columns become as wide as their widest text; headers count only in columns without a
+/// least width, so that those of Slurm stay as they are ("TIME_LIMI").
 template <typename Row>
-void fit_columns(Format& format, const std::vector<Field<Row>>& fields, const std::vector<Row>& rows) {
-  for (Column& c : format.columns) {
+TableText render_table(Format format, const std::vector<Field<Row>>& fields, const std::vector<Row>& rows) {
+  std::vector<std::vector<std::string>> fitted(format.columns.size());  // cells of auto columns
+  for (size_t i = 0; i < fitted.size(); ++i) {
+    Column& c = format.columns[i];
     if (!c.is_auto) continue;
     size_t widest = c.width == 0 ? std::max<size_t>(9, fields[c.field].id.header.size()) : c.width;
-    for (const Row& row : rows) widest = std::max(widest, display_width(cell_text(fields[c.field], row)));
+    fitted[i].reserve(rows.size());
+    for (const Row& row : rows) {
+      fitted[i].push_back(cell_text(fields[c.field], row));
+      widest = std::max(widest, display_width(fitted[i].back()));
+    }
     c.width = static_cast<uint32_t>(widest);
   }
-}
-
-/// The header line with its newline.
-template <typename Row>
-std::string render_header(const Format& format, const std::vector<Field<Row>>& fields) {
-  std::string out = format.prefix;
-  for (const Column& c : format.columns) append_cell(out, c, fields[c.field].id.header);
-  return out + "\n";
-}
-
-/// One line with its newline.
-template <typename Row>
-void render_row(std::string& out, const Format& format, const std::vector<Field<Row>>& fields, const Row& row) {
-  out += format.prefix;
-  for (const Column& c : format.columns) append_cell(out, c, cell_text(fields[c.field], row));
-  out += '\n';
+  TableText out{format.prefix, {}};
+  for (const Column& c : format.columns) append_cell(out.header, c, fields[c.field].id.header);
+  out.header += '\n';
+  const auto append_row = [&](std::string& lines, size_t row) {
+    lines += format.prefix;
+    for (size_t i = 0; i < fitted.size(); ++i) {
+      const Column& c = format.columns[i];
+      if (c.is_auto)
+        append_cell(lines, c, fitted[i][row]);
+      else
+        append_cell(lines, c, cell_text(fields[c.field], rows[row]));
+    }
+    lines += '\n';
+  };
+  text_in_parts(rows.size(), append_row, [&out](const std::string& part) { out.lines += part; });
+  return out;
 }
 
 /// One `-S` key: "+P", "-t", "i".
@@ -105,25 +121,46 @@ struct SortKey {
 /// Reads "P,t,-p". Errors: unknown letter.
 base::Result<std::vector<SortKey>> parse_sort(std::string_view text, std::span<const FieldName> fields);
 
-/// -1, 0, 1 by one key.
-template <typename Row>
-int compare_by(const Field<Row>& field, const Row& a, const Row& b) {
-  if (field.key) {
-    const double x = field.key(a), y = field.key(b);
-    return x < y ? -1 : x > y ? 1 : 0;
-  }
-  const int order = field.text(a).compare(field.text(b));
-  return order < 0 ? -1 : order > 0 ? 1 : 0;
-}
+/// What all rows are sorted by for one key: numbers where its field has one, else texts. Worked out once for each row,
+/// not once for each comparison.
+struct SortColumn {
+  bool is_descending = false;
+  std::vector<double> numbers;
+  std::vector<std::string> texts;
 
-/// Is `a` before `b`?
-template <typename Row>
-bool sorts_before(const std::vector<Field<Row>>& fields, const std::vector<SortKey>& keys, const Row& a, const Row& b) {
-  for (const SortKey& k : keys) {
-    const int order = compare_by(fields[k.field], a, b);
-    if (order != 0) return k.is_descending ? order > 0 : order < 0;
+  /// -1, 0, 1
+  int compare(size_t a, size_t b) const {
+    const int order =
+        !numbers.empty() ? (numbers[a] > numbers[b]) - (numbers[a] < numbers[b]) : texts[a].compare(texts[b]);
+    return is_descending ? -order : order;
   }
-  return false;
+};
+
+/// Puts rows in the order of the keys; those that are alike stay in theirs.
+template <typename Row>
+void sort_rows(std::vector<Row>& rows, const std::vector<Field<Row>>& fields, const std::vector<SortKey>& keys) {
+  std::vector<SortColumn> columns;
+  for (const SortKey& key : keys) {
+    const Field<Row>& field = fields[key.field];
+    SortColumn& column = columns.emplace_back();
+    column.is_descending = key.is_descending;
+    for (const Row& row : rows)
+      if (field.key)
+        column.numbers.push_back(field.key(row));
+      else
+        column.texts.push_back(field.text(row));
+  }
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&columns](size_t a, size_t b) {
+    for (const SortColumn& column : columns)
+      if (const int by = column.compare(a, b); by != 0) return by < 0;
+    return false;
+  });
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (const size_t at : order) sorted.push_back(std::move(rows[at]));
+  rows = std::move(sorted);
 }
 
 }  // namespace gw::client

@@ -116,6 +116,19 @@ uint64_t free_memory(const wire::Node& n) {
   return total > n.alloc_mem_mb() ? total - n.alloc_mem_mb() : 0;
 }
 
+std::string version_of(const Row& r) {
+  const std::string own = r.nodes.empty() ? std::string() : r.nodes.front()->version();
+  const bool is_said = r.facts != nullptr && !r.facts->version.empty();
+  return or_else(is_said && !own.empty() ? r.facts->version : own, "N/A");
+}
+
+/// Of a line's nodes, which all have the same.
+std::string reservation_of(const Row& r) {
+  if (r.facts == nullptr || r.nodes.empty()) return {};
+  const auto it = r.facts->reservations.find(r.nodes.front()->name());
+  return it == r.facts->reservations.end() ? std::string() : it->second;
+}
+
 std::string reason_of(const wire::Node& n) {
   std::string reason = n.reason();
   if (reason.empty() && n.state().ends_with('*')) reason = "Not responding";
@@ -160,6 +173,7 @@ void add_node_entries(std::vector<Entry>& t) {
       of_node('o', "NodeAddr", "NODE_ADDR", [](const wire::Node& n) { return or_else(n.peer_address(), n.name()); }));
   t.push_back(of_node('f', "Features", "AVAIL_FEATURES", features_text));
   t.push_back(of_node('b', "features_act", "ACTIVE_FEATURES", features_text));
+  t.push_back({{{'i', "Reservation", "RESERVATION"}, reservation_of}, InfoKind::kKey});
   t.push_back(of_node(0, "Comment", "COMMENT", [](const wire::Node&) { return std::string("(null)"); }));
   t.push_back(of_node(0, "Extra", "EXTRA", [](const wire::Node&) { return std::string("(null)"); }));
   // Node daemons call the controller; nobody calls them.
@@ -173,7 +187,7 @@ void add_node_entries(std::vector<Entry>& t) {
   t.push_back(of_node('U', "UserLong", "USER", [](const wire::Node& n) {
     return n.reason_user().empty() ? std::string("Unknown") : n.reason_user() + "(" + num(n.reason_uid()) + ")";
   }));
-  t.push_back(of_node('v', "Version", "VERSION", [](const wire::Node& n) { return or_else(n.version(), "N/A"); }));
+  t.push_back({{{'v', "Version", "VERSION"}, version_of}, InfoKind::kKey});
   t.push_back(of_node(0, "Warning", "WARNING", [](const wire::Node& n) { return or_else(n.warning(), "none"); }));
   t.push_back(of_node('z', "SocketCoreThread", "S:C:T", sct));
 }
@@ -204,7 +218,8 @@ void add_sum_entries(std::vector<Entry>& t) {
   t.push_back(of_all(0, "GPUsFree", "GPUS_FREE", [](const Row& r) { return num(gpu_sum(r).free); }));
   t.push_back(of_all(0, "GPUsUsed", "GPUS_USED", [](const Row& r) { return num(gpu_sum(r).used); }));
   t.push_back(of_all(0, "GPUsOffline", "GPUS_OFFLINE", [](const Row& r) { return num(gpu_sum(r).offline); }));
-  t.push_back(of_all('V', "Cluster", "CLUSTER", [](const Row&) { return std::string("N/A"); }));
+  t.push_back(of_all('V', "Cluster", "CLUSTER",
+                     [](const Row& r) { return r.facts == nullptr ? std::string("N/A") : r.facts->cluster; }));
 }
 
 const std::vector<Entry>& entries() {
@@ -231,9 +246,9 @@ int state_rank(const wire::Node& n) {
   return 3;
 }
 
-std::string key_of(const Format& format, const wire::Node& node, bool by_node, bool exact) {
+std::string key_of(const Format& format, const wire::Node& node, const InfoFacts* facts, bool by_node, bool exact) {
   if (by_node) return node.name();
-  InfoRow row{nullptr, {&node}};
+  const InfoRow row{nullptr, {&node}, facts};
   std::string key;
   for (const Column& c : format.columns) {
     const InfoKind kind = info_kind(c.field);
@@ -243,18 +258,18 @@ std::string key_of(const Format& format, const wire::Node& node, bool by_node, b
 }
 
 void add_groups(std::vector<InfoRow>& rows, const Format& format, const wire::Partition* partition,
-                std::vector<const wire::Node*> nodes, bool by_node, bool exact) {
+                std::vector<const wire::Node*> nodes, const InfoFacts* facts, bool by_node, bool exact) {
   std::stable_sort(nodes.begin(), nodes.end(), [&](const wire::Node* a, const wire::Node* b) {
     const int x = by_node ? 0 : state_rank(*a), y = by_node ? 0 : state_rank(*b);
     return x != y ? x < y : base::host_less(a->name(), b->name());
   });
   std::map<std::string, size_t> place;
   for (const wire::Node* node : nodes) {
-    const auto [it, is_new] = place.emplace(key_of(format, *node, by_node, exact), rows.size());
-    if (is_new) rows.push_back({partition, {}});
+    const auto [it, is_new] = place.emplace(key_of(format, *node, facts, by_node, exact), rows.size());
+    if (is_new) rows.push_back({partition, {}, facts});
     rows[it->second].nodes.push_back(node);
   }
-  if (nodes.empty() && partition != nullptr && !by_node) rows.push_back({partition, {}});
+  if (nodes.empty() && partition != nullptr && !by_node) rows.push_back({partition, {}, facts});
 }
 
 }  // namespace
@@ -272,12 +287,13 @@ InfoKind info_kind(size_t field) { return entries()[field].kind; }
 
 std::vector<InfoRow> group_nodes(const Format& format,
                                  const google::protobuf::RepeatedPtrField<wire::Partition>& partitions,
-                                 const std::vector<const wire::Node*>& nodes, bool by_node, bool exact) {
+                                 const std::vector<const wire::Node*>& nodes, bool by_node, bool exact,
+                                 const InfoFacts* facts) {
   std::vector<InfoRow> rows;
   const bool shows_partition = std::any_of(format.columns.begin(), format.columns.end(),
                                            [](const Column& c) { return info_kind(c.field) == InfoKind::kPartition; });
   if (!shows_partition) {
-    add_groups(rows, format, nullptr, nodes, by_node, exact);
+    add_groups(rows, format, nullptr, nodes, facts, by_node, exact);
     return rows;
   }
   for (const wire::Partition& p : partitions) {
@@ -285,7 +301,7 @@ std::vector<InfoRow> group_nodes(const Format& format,
     for (const wire::Node* n : nodes)
       if (std::find(n->partitions().begin(), n->partitions().end(), p.name()) != n->partitions().end())
         members.push_back(n);
-    add_groups(rows, format, &p, std::move(members), by_node, exact);
+    add_groups(rows, format, &p, std::move(members), facts, by_node, exact);
   }
   return rows;
 }

@@ -2,6 +2,8 @@
 // Invariant: a row has at least one node, or is a partition without nodes.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "client/show/format.h"
@@ -9,10 +11,18 @@
 
 namespace gw::client {
 
+/// What lines show that stands in no node.
+struct InfoFacts {
+  std::string cluster;
+  std::string version;                              ///< Of every node that is up; empty: its own.
+  std::map<std::string, std::string> reservations;  ///< By node: the one that holds now and keeps it.
+};
+
 /// Nodes of a partition that one line shows.
 struct InfoRow {
   const wire::Partition* partition = nullptr;  ///< Null where no partition is shown.
   std::vector<const wire::Node*> nodes;
+  const InfoFacts* facts = nullptr;  ///< Null: not known.
 };
 
 /// How a field takes part in grouping.
@@ -32,7 +42,8 @@ InfoKind info_kind(size_t field);
 /// name.
 std::vector<InfoRow> group_nodes(const Format& format,
                                  const google::protobuf::RepeatedPtrField<wire::Partition>& partitions,
-                                 const std::vector<const wire::Node*>& nodes, bool by_node, bool exact);
+                                 const std::vector<const wire::Node*>& nodes, bool by_node, bool exact,
+                                 const InfoFacts* facts = nullptr);
 
 // The columns of sinfo; numbers widen their column (#) rather than lose digits. The GPU column is ours, and so is a
 // whole reason: ginfo has them, sinfo keeps Slurm's columns.

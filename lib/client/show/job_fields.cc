@@ -157,7 +157,7 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({column("mem"), [](const Row& r) { return min_memory(*r.job); }});
   t.push_back({{'d', "MinTmpDisk", "MIN_TMP_DISK"}, [](const Row& r) {
                  const uint64_t mb = r.job->spec().request().tmp_mb();
-                 return mb == 0 ? std::string("0") : base::format_memory_mb(mb);
+                 return mb == 0 ? std::string("0") : tres_memory(mb);
                }});
   t.push_back({column("gpus-per-node"), [](const Row& r) { return or_else(tres_per_node(*r.job), "N/A"); }});
   t.push_back({column("gpus"), [](const Row& r) { return or_else(gpu_request(*r.job, 1), "N/A"); }});
@@ -170,7 +170,7 @@ void add_resources(std::vector<Field<Row>>& t) {
                [](const Row& r) { return double(gpu_count(*r.job)); }});
   t.push_back({{0, "GPUList", "GPU_LIST"}, gpu_list});
   t.push_back({column("constraint"), [](const Row& r) { return or_else(features_of(*r.job), "(null)"); }});
-  t.push_back({column("nodelist"), [](const Row& r) { return joined(request(r).nodelist()); }});
+  t.push_back({column("nodelist"), [](const Row& r) { return host_list(request(r).nodelist()); }});
   t.push_back({column("exclude"), [](const Row& r) { return joined(request(r).exclude()); }});
   t.push_back({{'Y', "SchedNodes", "SCHEDNODES"}, [](const Row&) { return std::string("(null)"); }});
   t.push_back({{'z', "SCT", "S:C:T"}, [](const Row& r) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "base/bitset.h"
 #include "base/text.h"
 #include "client/show/array_view.h"
@@ -18,14 +20,20 @@ std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names)
   return or_else(base::join(list, ","), "(null)");
 }
 
-std::string text_or_null(const std::string& text) { return or_else(base::printable(text, 4096), "(null)"); }
+std::string text_or_null(const std::string& text) { return or_else(text, "(null)"); }
 
 /// The key of the attribute that has this option.
 consteval std::string_view key(std::string_view option) { return wire::attribute(option).show_key; }
 
-/// Empty where it has no line of its own.
-std::string shown_by_row(const wire::JobAttribute& a, const wire::JobSpec& s) {
-  return a.shown == wire::Shown::kByRow && !a.show_key.empty() ? attribute_text(a, s) : std::string();
+/// Those that have a line of their own.
+const std::vector<const wire::JobAttribute*>& shown_by_row() {
+  static const std::vector<const wire::JobAttribute*> shown = [] {
+    std::vector<const wire::JobAttribute*> found;
+    for (const wire::JobAttribute& a : wire::kJobAttributes)
+      if (a.shown == wire::Shown::kByRow && !a.show_key.empty()) found.push_back(&a);
+    return found;
+  }();
+  return shown;
 }
 
 /// Not of an allocation or a step: their streams are at their client.
@@ -44,8 +52,8 @@ void add_identity(Record& r, const wire::Job& job) {
         .put("HetJobIdSet", fmt::format("{}-{}", s.het_job(), s.het_job() + s.het_size() - 1));
   r.put(key("job-name"), text_or_null(s.name()));
   r.line()
-      .put("UserId", fmt::format("{}({})", s.user(), s.uid()))
-      .put("GroupId", fmt::format("{}({})", s.group(), s.gid()))
+      .put("UserId", s.user() + "(" + std::to_string(s.uid()) + ")")
+      .put("GroupId", s.group() + "(" + std::to_string(s.gid()) + ")")
       .put("MCS_label", "N/A");
   r.line()
       .put(key("priority"), priority_of(job))
@@ -66,8 +74,7 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("JobState", model::long_name(state_of(job)))
       .put("Reason", reason_word(job))
       .put(key("dependency"), dependency_text(job));
-  if (const std::string more = reason_detail(job); !more.empty())
-    r.line().put("ReasonDetail", base::printable(more, 4096));
+  if (const std::string more = reason_detail(job); !more.empty()) r.line().put("ReasonDetail", more);
   r.line()
       .put(key("requeue"), job.spec().requeue() ? 1 : 0)
       .put("Restarts", job.status().restarts())
@@ -122,7 +129,9 @@ void add_times(Record& r, const JobRow& row) {
 void add_place(Record& r, const wire::Job& job) {
   const wire::Request& q = job.spec().request();
   r.line().put(key("partition"), partition_of(job)).put("AllocNode:Sid", job.spec().submit_host() + ":0");
-  r.line().put(key("nodelist"), joined(q.nodelist())).put(key("exclude"), joined(q.exclude()));
+  r.line()
+      .put(key("nodelist"), or_else(host_list(q.nodelist()), "(null)"))
+      .put(key("exclude"), or_else(host_list(q.exclude()), "(null)"));
   r.line().put("NodeList", node_list(job));
   if (!shares_of(job).empty()) r.line().put("BatchHost", first_node(job));
   r.line()
@@ -135,8 +144,8 @@ void add_place(Record& r, const wire::Job& job) {
   r.line().put("AllocTRES", tres_allocated(job));
   r.line()
       .put("Socks/Node", "*")
-      .put("NtasksPerN:B:S:C", fmt::format("{}:0:{}:*", q.tasks_per_node(),
-                                           q.tasks_per_socket() == 0 ? "*" : std::to_string(q.tasks_per_socket())))
+      .put("NtasksPerN:B:S:C", std::to_string(q.tasks_per_node()) + ":0:" +
+                                   (q.tasks_per_socket() == 0 ? "*" : std::to_string(q.tasks_per_socket())) + ":*")
       .put("CoreSpec", "*");
 }
 
@@ -167,7 +176,7 @@ void add_limits(Record& r, const wire::Job& job) {
   r.line()
       .put("MinCPUsNode", std::max(q.min_cpus(), q.cpus_per_task() * std::max(1u, q.tasks_per_node())))
       .put(q.mem_per_cpu_mb() != 0 ? key("mem-per-cpu") : key("mem"), min_memory(job))
-      .put("MinTmpDiskNode", q.tmp_mb() == 0 ? "0" : base::format_memory_mb(q.tmp_mb()));
+      .put("MinTmpDiskNode", q.tmp_mb() == 0 ? "0" : tres_memory(q.tmp_mb()));
   r.line().put(key("constraint"), or_else(features_of(job), "(null)")).put("DelayBoot", "00:00:00");
   if (!job.spec().reservation().empty()) r.line().put(key("reservation"), job.spec().reservation());
   r.line()
@@ -205,14 +214,13 @@ void add_gpu_terms(Record& r, const wire::Job& job) {
 void add_launch(Record& r, const wire::Job& job) {
   const wire::JobSpec& s = job.spec();
   r.line().put("Command", text_or_null(s.launch().command()));
-  r.line().put(key("chdir"), base::printable(s.launch().work_dir(), 4096));
-  for (const wire::JobAttribute& a : wire::kJobAttributes)
-    if (const std::string text = shown_by_row(a, s); !text.empty())
-      r.line().put(a.show_key, base::printable(text, 4096));
+  r.line().put(key("chdir"), s.launch().work_dir());
+  for (const wire::JobAttribute* a : shown_by_row())
+    if (const std::string text = attribute_text(*a, s); !text.empty()) r.line().put(a->show_key, text);
   if (has_script(job)) {
-    r.line().put(key("error"), base::printable(stderr_path(job), 4096));
-    r.line().put(key("input"), base::printable(stdin_path(job), 4096));
-    r.line().put(key("output"), base::printable(stdout_path(job), 4096));
+    r.line().put(key("error"), stderr_path(job));
+    r.line().put(key("input"), stdin_path(job));
+    r.line().put(key("output"), stdout_path(job));
   }
   if (s.warn_signo() != 0)
     r.line().put(key("signal"),

@@ -110,6 +110,10 @@ const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares_of(const wire:
   return job.status().has_placed() ? job.status().placed().shares() : job.status().ended().shares();
 }
 
+std::string host_list(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  return base::compress_hostlist({names.begin(), names.end()});
+}
+
 std::string node_list(const wire::Job& job) {
   std::vector<std::string> names;
   for (const wire::NodeShare& s : shares_of(job)) names.push_back(s.node());
@@ -124,6 +128,7 @@ std::string partition_of(const wire::Job& job) {
   const wire::JobStatus& s = job.status();
   const std::string& used = s.has_placed() ? s.placed().partition() : s.ended().partition();
   if (!used.empty()) return used;
+  if (job.spec().partitions_size() == 1) return job.spec().partitions(0);
   std::vector<std::string> asked(job.spec().partitions().begin(), job.spec().partitions().end());
   return base::join(asked, ",");
 }
@@ -133,6 +138,7 @@ base::Time start_of(const wire::Job& job) {
 }
 
 base::Time expected_start(const wire::Job& job) {
+  if (job.status().has_ended()) return end_of(job);
   if (job.status().has_waiting() && job.status().waiting().estimated_start_us() != 0)
     return {job.status().waiting().estimated_start_us()};
   return {job.spec().begin_us()};
@@ -309,7 +315,7 @@ std::string tres_allocated(const wire::Job& job) {
 std::string min_memory(const wire::Job& job) {
   const wire::Request& r = job.spec().request();
   const uint64_t mb = r.mem_per_node_mb() != 0 ? r.mem_per_node_mb() : r.mem_per_cpu_mb();
-  return mb == 0 ? "0" : base::format_memory_mb(mb);
+  return mb == 0 ? "0" : tres_memory(mb);
 }
 
 std::string locality_of(const wire::Job& job) {

@@ -30,6 +30,8 @@ std::string preemptors_text(const wire::JobLabel* label);
 model::JobState state_of(const wire::Job& job);
 /// Shares held now or last; empty if it never started.
 const google::protobuf::RepeatedPtrField<wire::NodeShare>& shares_of(const wire::Job& job);
+/// "n[0-3]"
+std::string host_list(const google::protobuf::RepeatedPtrField<std::string>& names);
 /// The node names as a host list; empty if it never started.
 std::string node_list(const wire::Job& job);
 std::string first_node(const wire::Job& job);
@@ -37,7 +39,7 @@ std::string first_node(const wire::Job& job);
 std::string partition_of(const wire::Job& job);
 /// Zero while it has not started.
 base::Time start_of(const wire::Job& job);
-/// Of a pending job: the estimate, or --begin; zero if unknown.
+/// Of a job that has not started: the estimate, or --begin; of one that ended so: its end. Zero if unknown.
 base::Time expected_start(const wire::Job& job);
 /// Of a job before the scheduler what the controller ranks it by; else as submitted. Only a job that is held has 0,
 /// since that is what a priority of 0 says to Slurm's users and tools.

@@ -18,8 +18,7 @@ std::string shown(std::string_view format, const wire::Job& job, bool is_long = 
   const auto names = field_names(job_fields());
   auto parsed = is_long ? parse_long_format(format, names) : parse_short_format(format, names);
   if (!parsed) return "ERROR " + parsed.error().text();
-  std::string out;
-  render_row(out, *parsed, job_fields(), JobRow{&job, {kNow * 1'000'000}});
+  std::string out = render_table(*parsed, job_fields(), std::vector<JobRow>{{&job, {kNow * 1'000'000}}}).lines;
   out.pop_back();
   return out;
 }
@@ -98,11 +97,9 @@ TEST(ShortFormat, NumberColumnsGrowRatherThanLoseDigits) {
   auto format = parse_short_format("%#.10M|%#.9l", field_names(job_fields()));
   ASSERT_TRUE(format.has_value());
   const std::vector<JobRow> rows = {{&job, {kNow * 1'000'000}}};
-  fit_columns(*format, job_fields(), rows);
-  std::string out;
-  render_row(out, *format, job_fields(), rows.front());
-  EXPECT_EQ(out, "400-00:00:00|  1:00:00\n");
-  EXPECT_EQ(render_header(*format, job_fields()), "        TIME|TIME_LIMI\n");
+  const TableText out = render_table(*format, job_fields(), rows);
+  EXPECT_EQ(out.lines, "400-00:00:00|  1:00:00\n");
+  EXPECT_EQ(out.header, "        TIME|TIME_LIMI\n");
 }
 
 TEST(ShortFormat, NamesWhatIsWrong) {
@@ -127,7 +124,7 @@ TEST(LongFormat, FollowsSlurmsRules) {
 TEST(Header, CarriesSlurmsWords) {
   auto format = parse_short_format(kQueueFormat, field_names(job_fields()));
   ASSERT_TRUE(format.has_value());
-  EXPECT_EQ(render_header(*format, job_fields()),
+  EXPECT_EQ(render_table(*format, job_fields(), std::vector<JobRow>()).header,
             "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n");
 }
 
@@ -149,12 +146,41 @@ TEST(Sort, OrdersByNumberWhereItIsOne) {
   b.set_id(10);
   auto keys = parse_sort("i", field_names(job_fields()));
   ASSERT_TRUE(keys.has_value());
-  const JobRow ra{&a, {}}, rb{&b, {}};
-  EXPECT_TRUE(sorts_before(job_fields(), *keys, ra, rb));
+  std::vector<JobRow> rows = {{&b, {}}, {&a, {}}};
+  sort_rows(rows, job_fields(), *keys);
+  EXPECT_EQ(rows[0].job->id(), 9u);
   auto down = parse_sort("P,-i", field_names(job_fields()));
   ASSERT_TRUE(down.has_value());
-  EXPECT_TRUE(sorts_before(job_fields(), *down, rb, ra));
+  sort_rows(rows, job_fields(), *down);
+  EXPECT_EQ(rows[0].job->id(), 10u);
+  a.mutable_status()->mutable_placed()->set_partition("zoo");  // a text, before the number
+  sort_rows(rows, job_fields(), *down);
+  EXPECT_EQ(rows[0].job->id(), 10u);
+  auto last = parse_sort("-P,i", field_names(job_fields()));
+  ASSERT_TRUE(last.has_value());
+  sort_rows(rows, job_fields(), *last);
+  EXPECT_EQ(rows[0].job->id(), 9u);
   EXPECT_FALSE(parse_sort("ii", field_names(job_fields())).has_value());
+}
+
+TEST(Formats, AllIsEveryFieldWithABarBehindEach) {
+  const wire::Job job = running_job();
+  const std::string by_letter = shown("%all", job), by_name = shown("ALL", job, true);
+  EXPECT_EQ(by_letter, by_name);
+  EXPECT_EQ(std::count(by_letter.begin(), by_letter.end(), '|'), static_cast<std::ptrdiff_t>(job_fields().size()));
+  EXPECT_TRUE(by_letter.starts_with("7|7|7|")) << by_letter;
+  EXPECT_EQ(shown("%i %all", job), "7 " + by_letter);
+}
+
+TEST(InParts, ManyRowsKeepTheirOrder) {
+  for (const size_t rows : {size_t{0}, size_t{1}, size_t{1'999}, size_t{4'001}, size_t{50'000}}) {
+    std::string wanted, text;
+    for (size_t i = 0; i < rows; ++i) wanted += std::to_string(i) + "\n";
+    text_in_parts(
+        rows, [](std::string& out, size_t i) { out += std::to_string(i) + "\n"; },
+        [&text](const std::string& part) { text += part; });
+    EXPECT_EQ(text, wanted) << rows;
+  }
 }
 
 TEST(TresStrings, MemoryIsExact) {

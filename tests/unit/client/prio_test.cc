@@ -46,8 +46,7 @@ wire::ListPrioritiesReply list() {
 std::string cell(const wire::ListPrioritiesReply& reply, const wire::JobPriority* job, const std::string& letter) {
   const auto format = parse_short_format("%" + letter, field_names(priority_fields()));
   if (!format) return format.error().text();
-  std::string out;
-  render_row(out, *format, priority_fields(), PriorityRow{&reply, job});
+  std::string out = render_table(*format, priority_fields(), std::vector<PriorityRow>{{&reply, job}}).lines;
   out.pop_back();
   return out;
 }
@@ -115,9 +114,7 @@ TEST(Prio, QueueShowsTheSame) {
   for (const char* letter : {"%Q", "%p"}) {
     const auto format = parse_short_format(letter, field_names(job_fields()));
     ASSERT_TRUE(format);
-    std::string out;
-    render_row(out, *format, job_fields(), JobRow{&job, {}});
-    EXPECT_EQ(out, "5325\n");
+    EXPECT_EQ(render_table(*format, job_fields(), std::vector<JobRow>{{&job, {}}}).lines, "5325\n");
   }
 }
 

@@ -226,10 +226,7 @@ std::string info(std::string_view format_text, const std::vector<wire::Node>& no
   std::vector<const wire::Node*> list;
   for (const wire::Node& n : nodes) list.push_back(&n);
   const auto rows = group_nodes(*format, partitions, list, by_node, exact);
-  fit_columns(*format, info_fields(), rows);
-  std::string out;
-  for (const InfoRow& row : rows) render_row(out, *format, info_fields(), row);
-  return out;
+  return render_table(*format, info_fields(), rows).lines;
 }
 
 TEST(Info, GroupsNodesThatLookAlike) {

@@ -41,8 +41,7 @@ wire::Step running_step() {
 std::string cell(const StepRow& row, const std::string& name) {
   const auto format = parse_long_format(name + ":", field_names(step_fields()));
   if (!format) return format.error().text();
-  std::string out;
-  render_row(out, *format, step_fields(), row);
+  std::string out = render_table(*format, step_fields(), std::vector<StepRow>{row}).lines;
   out.pop_back();
   return out;
 }
@@ -53,10 +52,8 @@ TEST(StepFields, StandardColumnsAreThoseOfSqueue) {
   auto format = parse_short_format(kStepFormat, field_names(step_fields()));
   ASSERT_TRUE(format.has_value());
   const std::vector<StepRow> rows = {{nullptr, &job, kAnswered}, {&step, &job, kAnswered}, {&step, nullptr, kAnswered}};
-  fit_columns(*format, step_fields(), rows);
-  std::string out = render_header(*format, step_fields());
-  for (const StepRow& row : rows) render_row(out, *format, step_fields(), row);
-  EXPECT_EQ(out,
+  const TableText out = render_table(*format, step_fields(), rows);
+  EXPECT_EQ(out.header + out.lines,
             "         STEPID     NAME PARTITION     USER      TIME NODELIST\n"
             "        7.batch    batch       gpu    alice      1:05 n1\n"
             "            7.3     eval       gpu    alice      0:30 n[1-2]\n"
@@ -101,7 +98,9 @@ TEST(StepFields, OrderIsByNumberAndNotByText) {
   for (size_t i = 0; i + 1 < std::size(order); ++i) {
     EXPECT_TRUE(is_listed_before(order[i], order[i + 1])) << i;
     EXPECT_FALSE(is_listed_before(order[i + 1], order[i])) << i;
-    EXPECT_TRUE(sorts_before(step_fields(), *keys, order[i], order[i + 1])) << i;
+    std::vector<StepRow> turned = {order[i + 1], order[i]};
+    sort_rows(turned, step_fields(), *keys);
+    EXPECT_TRUE(is_listed_before(turned[0], turned[1])) << i;
   }
 }
 

@@ -20,10 +20,9 @@ template <typename Row>
 void expect_narrow(std::string_view format, const std::vector<Field<Row>>& fields, const std::vector<Row>& rows) {
   auto parsed = parse_short_format(format, field_names(fields));
   ASSERT_TRUE(parsed) << format;
-  fit_columns(*parsed, fields, rows);
-  std::string text = render_header(*parsed, fields);
-  for (const Row& row : rows) render_row(text, *parsed, fields, row);
-  for (const std::string& line : base::split(text, '\n')) EXPECT_LE(display_width(line), kWidth) << line;
+  const TableText text = render_table(*parsed, fields, rows);
+  for (const std::string& line : base::split(text.header + text.lines, '\n'))
+    EXPECT_LE(display_width(line), kWidth) << line;
 }
 
 TEST(Width, JobsFitATerminal) {

@@ -158,6 +158,22 @@ TEST(QuotaTable, OperatorsGrantNothingThatTheyDoNotHold) {
   EXPECT_EQ(b({guaranteed(kModify, "q.1", 47)}, "ann"), "") << "and what is there already stays";
 }
 
+TEST(QuotaTable, OperatorsMoveNoLongerTimesThanHoldThere) {
+  Quotas b = two_teams();
+  ASSERT_EQ(b({named("q", "ann", true), change(kAdd, "q.3")}), "");
+  ASSERT_EQ(b({[] {
+              wire::QuotaChange below = change(kModify, "q.3");
+              below.mutable_qos()->set_parent("q.1");
+              below.mutable_qos()->set_min_runtime_us(base::minutes(10).us);
+              return below;
+            }()}),
+            "");
+  wire::QuotaChange move = change(kModify, "q.1");
+  move.mutable_qos()->set_parent("q.2");
+  EXPECT_EQ(b({move}, "ann"), "QOS q.3: min_runtime is longer than above it: 00:00:00") << "it comes along";
+  EXPECT_EQ(b({move}), "") << "an administrator may";
+}
+
 TEST(QuotaTable, WhoMaySubmitWhere) {
   Quotas b = two_teams();
   EXPECT_TRUE(may_submit(b.table, someone("bob"), "q.1")) << "nobody is named: open";
