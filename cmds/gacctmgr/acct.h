@@ -8,6 +8,7 @@
 
 #include "client/show/quota_text.h"
 #include "cmds/shared/commands.h"
+#include "config/config.h"
 
 namespace gw::cmds {
 
@@ -31,7 +32,9 @@ enum class AcctEntity {
   kCoordinator,
   kCluster,
   kTres,
-  kConfig
+  kConfig,
+  kEvent,
+  kTransaction
 };
 /// Unambiguous beginnings, in any case, also of the plural.
 AcctEntity acct_entity(std::string_view word);
@@ -82,8 +85,14 @@ base::Result<std::vector<std::string>> name_list(std::string_view what, std::str
 /// What the words behind `show ENTITY` ask for.
 base::Result<client::QuotaQuery> acct_query(Args words);
 int acct_show(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
+/// Accounts, users, associations and QOS in the columns of sacctmgr. Errors: unknown columns.
+base::Result<std::string> slurm_account_table(AcctEntity entity, const client::QuotaQuery& query,
+                                              client::QuotaTableStyle style, const wire::ListQuotasReply& list,
+                                              const config::Config& config);
 /// The same of clusters, trackable resources and the configuration.
 int acct_show_cluster(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
+/// The same of what happened: nodes that were out of use, and changes of the tree.
+int acct_show_events(const client::Program& program, const AcctOptions& o, AcctEntity entity, Args words);
 /// What is about to be changed, and that there is nothing to change, in sacctmgr's words.
 std::string told_changes(const QuotaChanges& changes);
 std::string told_nothing(const QuotaChanges& changes);

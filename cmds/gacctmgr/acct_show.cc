@@ -57,6 +57,26 @@ Result<std::string> shown(const AcctOptions& o, AcctEntity entity, client::Quota
   return client::association_table(list, query, o.style);
 }
 
+/// The columns of Slurm, unless own ones are named.
+Result<std::string> shown_as_slurm(const AcctOptions& o, AcctEntity entity, client::QuotaQuery query,
+                                   const wire::ListQuotasReply& list) {
+  auto own = shown(o, entity, query, list);
+  if (!own || query.format.empty()) {
+    GW_TRY(config, client::load_config());
+    if (entity == AcctEntity::kQos || entity == AcctEntity::kAccount)
+      query.names.insert(query.names.end(), query.qos.begin(), query.qos.end());
+    auto text = slurm_account_table(entity, query, o.style, list, config);
+    if (text) return text;
+  }
+  return own;
+}
+
+bool as_slurm(const Program& program, AcctEntity entity, const AcctOptions& o, const client::QuotaQuery& query) {
+  const bool has_columns = entity == AcctEntity::kQos || entity == AcctEntity::kAccount ||
+                           entity == AcctEntity::kUser || entity == AcctEntity::kAssociation;
+  return program.is_slurm && has_columns && !o.json && !query.tree;
+}
+
 }  // namespace
 
 Result<client::QuotaQuery> acct_query(Args words) {
@@ -87,7 +107,8 @@ int acct_show(const Program& program, const AcctOptions& o, AcctEntity entity, A
   request.mutable_list_quotas();
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
-  auto text = shown(o, entity, std::move(*query), reply->list_quotas());
+  auto text = as_slurm(program, entity, o, *query) ? shown_as_slurm(o, entity, *query, reply->list_quotas())
+                                                   : shown(o, entity, *query, reply->list_quotas());
   return text ? printed(*text) : failed(program, text.error());
 }
 

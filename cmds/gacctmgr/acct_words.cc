@@ -32,13 +32,15 @@ constexpr EntityWord kEntities[] = {{"qos", AcctEntity::kQos},
                                     {"coordinators", AcctEntity::kCoordinator},
                                     {"clusters", AcctEntity::kCluster},
                                     {"tres", AcctEntity::kTres},
-                                    {"configuration", AcctEntity::kConfig}};
+                                    {"configuration", AcctEntity::kConfig},
+                                    {"events", AcctEntity::kEvent},
+                                    {"transactions", AcctEntity::kTransaction}};
 constexpr std::pair<Text, Text> kVerbs[] = {
     {"add", "add"},       {"create", "add"}, {"modify", "modify"}, {"update", "modify"}, {"delete", "delete"},
     {"remove", "delete"}, {"show", "show"},  {"list", "show"},     {"dump", "dump"},     {"load", "load"}};
 /// Of Slurm, and not here.
-constexpr Text kEntitiesNotHere[] = {"event",    "federation",  "instance", "problem",     "reservation",
-                                     "resource", "runawayjobs", "stats",    "transaction", "wckey"};
+constexpr Text kEntitiesNotHere[] = {"federation", "instance",    "problem", "reservation",
+                                     "resource",   "runawayjobs", "stats",   "wckey"};
 constexpr Text kVerbsNotHere[] = {"archive", "clear", "ping", "reconfigure", "shutdown"};
 
 Text entity_name(AcctEntity entity) {
@@ -159,7 +161,8 @@ class Maker {
                      "modify job where jobid=7 set derivedexitcode=1 comment=TEXT");
     const bool is_shown_only = entity == AcctEntity::kAssociation || entity == AcctEntity::kTree ||
                                entity == AcctEntity::kCluster || entity == AcctEntity::kTres ||
-                               entity == AcctEntity::kConfig;
+                               entity == AcctEntity::kConfig || entity == AcctEntity::kEvent ||
+                               entity == AcctEntity::kTransaction;
     if (is_shown_only)
       return invalid(fmt::format("{} cannot be changed", base::printable(words.front(), 60)),
                      "change the qos, account or user");
@@ -238,7 +241,7 @@ class Maker {
   /// A coordinator of an account is an operator of it.
   Status change_coordinators(const ChangeWords& parsed) {
     GW_TRY(settings, user_settings(parsed));
-    if (settings.default_qos || settings.budget || settings.qos.empty())
+    if (!settings.says_nothing() || settings.qos.empty())
       return invalid("coordinators: of which accounts?", verb_ + " coordinator NAMES accounts=NAMES");
     if (verb_ == "add") GW_TRY_STATUS(check_users(parsed.names));
     out_.told.push_back({verb_, "To Account(s)", settings.qos});
@@ -286,7 +289,18 @@ class Maker {
     Words qos;
     std::optional<std::string> default_qos;
     std::optional<wire::GpuBudget> budget;
+    std::optional<bool> is_operator;  ///< Of the whole tree: Slurm's admin level Operator.
+    bool says_nothing() const { return !default_qos && !budget && !is_operator; }
   };
+
+  static Result<bool> admin_level(const std::string& value) {
+    if (base::iequals(value, "none")) return false;
+    if (base::iequals(value, "operator")) return true;
+    if (base::iequals(value, "administrator") || base::iequals(value, "admin"))
+      return invalid("administrators are named in the configuration",
+                     "admins: [NAME] in gangway.yaml, then reconfigure");
+    return invalid(fmt::format("Unknown admin level {}", base::printable(value, 60)), "None, Operator, Administrator");
+  }
 
   Result<UserSettings> user_settings(const ChangeWords& parsed) {
     UserSettings out;
@@ -303,9 +317,12 @@ class Maker {
       } else if (key == "budget") {
         GW_TRY(budget, budget_word(setting.value));
         out.budget = budget;
+      } else if (key == "adminlevel" || key == "admin") {
+        GW_TRY(is_operator, admin_level(setting.value));
+        out.is_operator = is_operator;
       } else {
-        return tl::unexpected(
-            unknown_setting(key, "a user", {"account", "qos", "default_qos", "default_account", "budget"}));
+        return tl::unexpected(unknown_setting(
+            key, "a user", {"account", "qos", "default_qos", "default_account", "budget", "admin_level"}));
       }
     }
     return out;
@@ -317,6 +334,12 @@ class Maker {
   }
 
   void set_own(const Words& users, const UserSettings& settings) {
+    if (settings.is_operator)
+      for (const std::string& user : users) {
+        wire::NamesPatch& operators =
+            *change(QuotaChange::kModify, std::string(model::kRootQos)).mutable_qos()->mutable_operators();
+        *settings.is_operator ? operators.add_add(user) : operators.add_drop(user);
+      }
     if (!settings.default_qos && !settings.budget) return;
     for (const std::string& user : users) {
       QuotaChange& change = user_change(QuotaChange::kModify, user);
@@ -328,7 +351,7 @@ class Maker {
   Status add_users(const ChangeWords& parsed) {
     GW_TRY(settings, user_settings(parsed));
     GW_TRY_STATUS(check_users(parsed.names));
-    if (settings.qos.empty() && !settings.default_qos && !settings.budget)
+    if (settings.qos.empty() && settings.says_nothing())
       return invalid("add user: to which QOS?", "add account=QOS, or default_qos=QOS");
     if (!settings.qos.empty()) tell_associations("Associations =", parsed.names, settings.qos);
     for (const std::string& qos : settings.qos) {
@@ -344,10 +367,10 @@ class Maker {
     if (!settings.qos.empty())
       return invalid("modify user: account= cannot be changed",
                      "add user NAME account=QOS, delete user NAME account=QOS");
-    if (!settings.default_qos && !settings.budget)
-      return invalid("No changes specified", "known: default_qos, default_account, budget");
+    if (settings.says_nothing())
+      return invalid("No changes specified", "known: default_qos, default_account, budget, admin_level");
     const bool gives = (settings.default_qos && !settings.default_qos->empty()) ||
-                       (settings.budget && settings.budget->gpu_seconds() > 0);
+                       (settings.budget && settings.budget->gpu_seconds() > 0) || settings.is_operator.value_or(false);
     if (gives) GW_TRY_STATUS(check_users(parsed.names));
     set_own(parsed.names, settings);
     return {};
@@ -355,9 +378,11 @@ class Maker {
 
   Status delete_users(const ChangeWords& parsed) {
     GW_TRY(settings, user_settings(parsed));
-    if (settings.default_qos || settings.budget)
-      return invalid(fmt::format("delete user: {}= is no choice", settings.budget ? "budget" : "default_qos"),
-                     "modify user NAME set default_qos= budget=");
+    if (!settings.says_nothing())
+      return invalid(fmt::format("delete user: {}= is no choice", settings.budget        ? "budget"
+                                                                  : settings.is_operator ? "admin_level"
+                                                                                         : "default_qos"),
+                     "modify user NAME set default_qos= budget= admin_level=none");
     if (!settings.qos.empty()) {
       out_.told.pop_back();  // they stay users
       tell_associations("Deleting user associations...", parsed.names, settings.qos);
@@ -407,8 +432,8 @@ base::Error unknown_entity(Text word) {
   const std::string lower = base::to_lower(word), shown = base::printable(word, 60);
   if (is_beginning_of_one(lower, kEntitiesNotHere))
     return {base::ErrorCode::kInvalid, shown + " is not supported in this version", "there are qos, account and user"};
-  const std::vector<std::string> known = {"qos",     "account", "user",    "associations",  "tree",
-                                          "budgets", "tres",    "cluster", "configuration", "coordinator"};
+  const std::vector<std::string> known = {"qos",  "account", "user",          "associations", "tree",   "budgets",
+                                          "tres", "cluster", "configuration", "coordinator",  "events", "transactions"};
   std::string hint = base::did_you_mean(lower, known);
   return {base::ErrorCode::kInvalid, "no such thing: " + shown,
           hint.empty() ? "one of " + base::join(known, ", ") : std::move(hint)};

@@ -145,6 +145,8 @@ int show(const Program& program, const AcctOptions& o, Args words) {
     return failed(program, {base::ErrorCode::kInvalid, "the records of jobs are shown by sacct (gacct)", ""});
   if (entity == AcctEntity::kCluster || entity == AcctEntity::kTres || entity == AcctEntity::kConfig)
     return acct_show_cluster(program, o, entity, words.subspan(1));
+  if (entity == AcctEntity::kEvent || entity == AcctEntity::kTransaction)
+    return acct_show_events(program, o, entity, words.subspan(1));
   if (entity == AcctEntity::kCoordinator)
     return failed(program, {base::ErrorCode::kInvalid, "coordinators are shown with their users and accounts",
                             "show user withcoord"});

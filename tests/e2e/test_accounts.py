@@ -140,3 +140,91 @@ def test_a_dump_of_slurm_becomes_the_tree(make_cluster):
     rows = own.run("sacctmgr", "-nP", "list", "qos", "format=name,parentname,grpjobs,maxjobspu").stdout.splitlines()
     assert {"physics|cluster||", "plasma|physics|4|2"} <= {row.replace("root", "cluster") for row in rows}, rows
     assert own.run("sacctmgr", "-nP", "list", "user", "nobody", "format=defaultaccount").stdout == "plasma\n"
+
+
+@pytest.fixture(scope="module")
+def tree(cluster):
+    """A department with two users, one of whom administers it."""
+    cluster.run("sacctmgr", "-i", "add", "account", "chem", "Description=chemists", "GrpTRES=cpu=40", "GrpJobs=9",
+                "MaxWall=2:00:00", "Fairshare=5")
+    cluster.run("sacctmgr", "-i", "add", "user", "root,nobody", "account=chem")
+    cluster.run("sacctmgr", "-i", "add", "coordinator", "nobody", "accounts=chem")
+    return cluster
+
+
+def listed(cluster, *words):
+    return cluster.run("sacctmgr", "-nP", "list", *words).stdout.splitlines()
+
+
+def test_lists_have_the_columns_of_slurm(tree):
+    def header(*words):
+        return tree.run("sacctmgr", "-P", "list", *words).stdout.splitlines()[0]
+
+    assert header("account") == "Account|Descr|Org"
+    assert header("user") == "User|Def Acct|Admin"
+    assert header("assoc") == ("Cluster|Account|User|Partition|Share|Priority|GrpJobs|GrpTRES|GrpSubmit|GrpWall|GrpTRESMins|"
+                               "MaxJobs|MaxTRES|MaxTRESPerNode|MaxSubmit|MaxWall|MaxTRESMins|QOS|Def QOS|GrpTRESRunMins")
+    assert header("qos") == ("Name|Priority|GraceTime|Preempt|PreemptExemptTime|PreemptMode|Flags|UsageThres|UsageFactor|"
+                             "GrpTRES|GrpTRESMins|GrpTRESRunMins|GrpJobs|GrpSubmit|GrpWall|MaxTRES|MaxTRESPerNode|"
+                             "MaxTRESMins|MaxWall|MaxTRESPU|MaxJobsPU|MaxSubmitPU|MaxTRESPA|MaxTRESRunMinsPA|"
+                             "MaxTRESRunMinsPU|MaxJobsPA|MaxSubmitPA|MinTRES")
+    assert tree.run("gacctmgr", "-P", "list", "qos").stdout.startswith("Name|Parent|Guaranteed|"), "its own ones"
+
+
+def test_lists_have_the_rows_of_slurm(tree):
+    name = listed(tree, "cluster", "format=cluster")[0]
+    assert "chem|chemists|chem" in listed(tree, "account") and "root|root|root" in listed(tree, "account")
+    assert listed(tree, "account", "chem", "format=acc,org%30,coord") == ["chem|chem|nobody"]
+    assert [row for row in listed(tree, "user") if row.startswith("nobody")] == ["nobody|normal|None"]
+    assert "root|normal|Administrator" in listed(tree, "user")
+    assert listed(tree, "qos", "chem") == [
+        "chem|0|00:00:00|||cluster|||1.000000|cpu=40|||9||||||02:00:00|||||||||"]
+    rows = listed(tree, "assoc", "account=chem", "format=cluster,account,user,share,grpjobs,grptres,maxwall,qos,parentname")
+    assert rows == [f"{name}|chem||5|9|cpu=40|02:00:00|chem|root", f"{name}|chem|nobody|5|||02:00:00|chem|",
+                    f"{name}|chem|root|5|||02:00:00|chem|"]
+    assert listed(tree, "assoc", "user=root", "format=account,user,partition") == ["root|root|", "chem|root|"]
+    wide = tree.run("sacctmgr", "-n", "list", "user", "nobody", "format=user%-12,admin%6").stdout
+    assert wide == "nobody         None\n"
+    bad = tree.run("sacctmgr", "list", "qos", "format=nam,foo", check=False)
+    assert bad.returncode == 1 and "foo" in bad.stderr
+
+
+def test_admin_levels(tree):
+    def level():
+        return listed(tree, "user", "nobody", "format=admin")
+
+    tree.run("sacctmgr", "-i", "modify", "user", "nobody", "set", "AdminLevel=Operator")
+    assert level() == ["Operator"]
+    assert tree.run("gacctmgr", "-nP", "show", "qos", "cluster", "format=Operators").stdout == "nobody\n"
+    tree.run("sacctmgr", "-i", "modify", "user", "where", "name=nobody", "set", "adminlevel=none")
+    assert level() == ["None"]
+    for value, says in (("Administrator", "named in the configuration"), ("king", "Unknown admin level king")):
+        done = tree.run("sacctmgr", "-i", "modify", "user", "nobody", "set", f"AdminLevel={value}", check=False)
+        assert done.returncode == 1 and says in done.stderr
+    assert level() == ["None"]
+
+
+def test_transactions_are_the_changes_of_the_tree(tree):
+    tree.run("sacctmgr", "-i", "add", "qos", "brief", "GrpJobs=2")
+    tree.run("sacctmgr", "-i", "modify", "qos", "brief", "set", "GrpJobs=3")
+    tree.run("sacctmgr", "-i", "delete", "qos", "brief")
+    rows = [row.split("|") for row in listed(tree, "transactions", "format=action,actor,where,info")]
+    assert rows[-3:] == [["Add QOS", "root", "name='brief'", "QOS brief added below cluster: max_jobs 0 -> 2"],
+                         ["Modify QOS", "root", "name='brief'", "QOS brief: max_jobs 2 -> 3"],
+                         ["Remove QOS", "root", "name='brief'", "QOS brief deleted"]]
+    assert listed(tree, "trans", "action=Remove QOS", "format=where")[-1] == "name='brief'"
+    assert listed(tree, "trans", "actor=nobody") == [] and listed(tree, "trans", "end=2026-01-01") == []
+
+
+def test_events_are_times_in_which_nodes_were_out_of_use(tree):
+    tree.run("scontrol", "update", "nodename=n0", "state=drain", "reason=fan broken")
+    columns = "format=nodename,state,reason,user,timeend"
+    assert listed(tree, "events", columns) == ["n0|DRAIN|fan broken|root(0)|Unknown"]
+    tree.run("scontrol", "update", "nodename=n0", "state=resume")
+    row = listed(tree, "event", "nodes=n0", columns)
+    assert len(row) == 1 and row[0].startswith("n0|DRAIN|fan broken|root(0)|2")
+    assert listed(tree, "event", "nodes=n7") == []
+    assert tree.run("sacctmgr", "-P", "list", "events").stdout.startswith(
+        "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n")
+    bad = tree.run("sacctmgr", "list", "events", "strt=now", check=False)
+    assert bad.returncode == 1 and 'did you mean "start"?' in bad.stderr

@@ -1,7 +1,9 @@
 """Programs of others that drive a batch system by its commands, as Debian has them, under Slurm's names."""
 
 import getpass
+import json
 import os
+import pathlib
 import shutil
 
 import pytest
@@ -192,3 +194,31 @@ def test_clustershell(cluster):
     assert nodeset("-f", f"@user:{getpass.getuser()}") == ["n[0-1]"]
     assert nodeset("-s", "state", "-l") in (["@state:mixed"], ["@state:allocated"])
     cluster.run("scancel", job)
+
+
+def run_by_json(cluster, stages):
+    folder = cluster.work / "by-json"
+    folder.mkdir(exist_ok=True)
+    runner = pathlib.Path(__file__).with_name("json_runner.py")
+    done = cluster.run("python3", "-B", runner, folder, input=json.dumps(stages), timeout=120)
+    return folder, json.loads(done.stdout)
+
+
+def test_a_runner_that_reads_json(cluster):
+    """A diamond of stages; the last reads what the two before it wrote, of which one had GPUs."""
+    folder, became = run_by_json(cluster, [
+        {"name": "make", "command": "seq 10 > numbers"},
+        {"name": "sum", "command": "awk '{ s += $1 } END { print s }' numbers > sum", "needs": ["make"]},
+        {"name": "count", "command": "wc -l < numbers > count; echo $SLURM_GPUS_ON_NODE >> count", "needs": ["make"], "gpus": 2},
+        {"name": "both", "command": "cat sum count > both", "needs": ["sum", "count"]}])
+    assert became == {name: {"state": "COMPLETED", "exit_code": 0} for name in ("make", "sum", "count", "both")}
+    assert (folder / "both").read_text() == "55\n10\n2\n"
+
+
+def test_a_runner_that_reads_json_hears_of_a_failure(cluster):
+    _, became = run_by_json(cluster, [{"name": "bad", "command": "exit 7"}, {"name": "long", "command": "sleep 1000"},
+                                      {"name": "never", "command": "true", "needs": ["bad"]}])
+    assert became["bad"] == {"state": "FAILED", "exit_code": 7}
+    assert became["never"] == {"state": "CANCELLED", "exit_code": None}
+    assert became["long"]["state"] == "CANCELLED"
+    assert cluster.run("squeue", "-h").stdout == ""

@@ -98,3 +98,51 @@ def test_sinfo_names_the_reservation_and_the_cluster(cluster):
     assert {line.count("|") for line in (header, *rows)} == {header.count("|")}
     scontrol(cluster, "delete", "reservationname=upkeep")
     assert cluster.run("sinfo", "-h", "-o", "%N|%i").stdout.endswith("|\n")
+
+
+def test_partitions_come_in_the_order_of_the_configuration():
+    one = Cluster(nodes=1, config="partitions:\n  - {name: zeta, nodes: ALL, default: true, unlimited: true}\n"
+                                  "  - {name: alpha, nodes: ALL, unlimited: true}\n  - {name: mid, nodes: ALL, unlimited: true}\n")
+    try:
+        one.up()
+        scontrol(one, "create", "partitionname=beta", "nodes=ALL")
+        assert one.run("sinfo", "-h", "-o", "%P").stdout.split() == ["zeta*", "alpha", "mid", "beta"]
+        shown = re.findall(r"PartitionName=(\S+)", scontrol(one, "show", "partition").stdout)
+        assert shown == ["zeta", "alpha", "mid", "beta"]
+        assert one.run("sinfo", "-h", "-p", "mid,alpha", "-o", "%R").stdout.split() == ["alpha", "mid"]
+    finally:
+        one.down()
+
+
+def test_a_job_cancelled_while_it_waits_started_when_it_ended(cluster):
+    for options in (["-H"], ["-b", "now+1hour"]):
+        job = cluster.run("sbatch", "--parsable", *options, "--wrap", "true").stdout.strip()
+        cluster.run("scancel", job)
+        cluster.wait_ended(job)
+        start, end = cluster.run("squeue", "-h", "-tall", "-j", job, "-o", "%S %e").stdout.split()
+        assert start == end != "N/A"
+        record = scontrol(cluster, "show", "job", job).stdout
+        assert f"StartTime={start} EndTime={end} " in record
+        assert cluster.run("sacct", "-nXP", "-j", job, "-o", "Start").stdout == "None\n"
+
+
+def test_forms_of_what_a_job_asks_for(cluster):
+    nodes = cluster.run("sinfo", "-h", "-o", "%N").stdout.strip()
+    for memory, text in (("4000", "4000M"), ("2G", "2G"), ("1025", "1025M"), ("3072", "3G")):
+        job = cluster.run("sbatch", "--parsable", "-H", f"--mem={memory}", "-N2", "-w", nodes, "--wrap", "true").stdout.strip()
+        assert cluster.run("squeue", "-h", "-j", job, "-o", "%m|%n|%-8i|%.4i").stdout == (
+            f"{text}|{nodes}|{job:<8}|{job:>4}\n")
+        record = scontrol(cluster, "show", "job", job).stdout
+        assert f"MinMemoryNode={text} " in record and f"ReqNodeList={nodes} ExcNodeList=(null)" in record
+        cluster.run("scancel", job)
+
+
+def test_versions_of_nodes_are_those_of_the_commands(cluster):
+    assert cluster.run("sinfo", "-h", "-o", "%v").stdout == "23.11.4\n"
+    assert cluster.run("ginfo", "-h", "-o", "%v").stdout != "23.11.4\n"
+
+
+def test_srun_puts_the_users_name_into_names_of_files(cluster, tmp_path):
+    user = cluster.run("id", "-un").stdout.strip()
+    cluster.run("env", "-u", "USER", cluster.bin / "grun", "-o", f"{tmp_path}/of-%u", "echo", "here")
+    assert (tmp_path / f"of-{user}").read_text() == "here\n"
