@@ -111,7 +111,7 @@ std::string output_path(const BatchOptions& o, const Where& where, const std::st
 Status set_places(BatchOptions& o, System system, const std::string& cluster) {
   GW_TRY(here, current_folder());
   const std::string home = home_of_user().folder;
-  if (o.queue.is_here) o.chdir = here;
+  if (o.chdir == ".") o.chdir = here;
   if (o.chdir.empty()) o.chdir = home;
   if (o.chdir.front() != '/') o.chdir = here + "/" + o.chdir;
   const Where where{system, cluster, system == System::kSge ? o.chdir : here};

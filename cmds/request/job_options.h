@@ -49,7 +49,6 @@ struct QueueForms {
   int priority = 0;
   bool is_command = false;  ///< What is submitted is a command, not a script.
   bool is_terse = false;
-  bool is_here = false;  ///< It runs where it was submitted.
 };
 
 /// Everything that gbatch was told of a job, or of one component of a heterogeneous job.

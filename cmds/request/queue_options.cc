@@ -74,7 +74,6 @@ Status add_held_for(QueueForms& q, Text value) {
 void add_queue_options(std::vector<Option>& t, BatchOptions& o) {
   QueueForms& q = o.queue;
   t.push_back(flag("queue-environment", q.has_environment));
-  t.push_back(flag("queue-cwd", q.is_here));
   t.push_back(flag("queue-terse", q.is_terse));
   t.push_back(text("queue-join", q.join));
   t.push_back(text("queue-output", q.output));

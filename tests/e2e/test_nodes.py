@@ -170,3 +170,23 @@ def test_a_node_says_what_machine_it_is_and_since_when(cluster):
     node = json.loads(cluster.run("scontrol", "show", "node", "n0", "--json").stdout)["nodes"][0]
     assert node["architecture"] == uname.machine and node["operating_system"].startswith(uname.sysname)
     assert node["boot_time"]["number"] == int(times["BootTime"].timestamp())
+
+
+def test_a_node_says_when_it_was_busy_last(cluster):
+    def busy(node):
+        text = re.search(r"LastBusyTime=(\S+) ResumeAfterTime=None\n", cluster.run("scontrol", "show", "node", node).stdout)[1]
+        number = json.loads(cluster.run("scontrol", "show", "node", node, "--json").stdout)["nodes"][0]["last_busy"]["number"]
+        assert text == "Unknown" and number == 0 or number == int(datetime.datetime.fromisoformat(text).timestamp())
+        return number
+
+    job = cluster.submit("true", "-w", "n1")
+    cluster.wait_ended(job)
+    cluster.wait_idle()
+    end = int(cluster.run("env", "SLURM_TIME_FORMAT=%s", "sacct", "-nXP", "-j", str(job), "-o", "End").stdout)
+    before = busy("n1")
+    assert 0 <= before - end <= 30
+    runs = cluster.submit("sleep 1000", "-w", "n1")
+    cluster.wait_state(runs, "RUNNING")
+    assert busy("n1") >= before
+    cluster.run("scancel", str(runs))
+    cluster.wait_ended(runs)

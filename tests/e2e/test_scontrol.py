@@ -137,6 +137,13 @@ def test_forms_of_what_a_job_asks_for(cluster):
         cluster.run("scancel", job)
 
 
+def test_a_range_of_nodes_and_a_begin_are_shown_while_a_job_waits(cluster):
+    job = cluster.run("sbatch", "--parsable", "-b", "2030-01-02T03:04:05", "-N1-2", "--wrap", "true").stdout.strip()
+    record = scontrol(cluster, "show", "job", job).stdout
+    assert " EligibleTime=2030-01-02T03:04:05\n" in record and "   NumNodes=1-2 NumCPUs=" in record
+    cluster.run("scancel", job)
+
+
 def test_versions_of_nodes_are_those_of_the_commands(cluster):
     assert cluster.run("sinfo", "-h", "-o", "%v").stdout == "23.11.4\n"
     assert cluster.run("ginfo", "-h", "-o", "%v").stdout != "23.11.4\n"

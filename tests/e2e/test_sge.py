@@ -86,6 +86,14 @@ def test_without_cwd_all_is_at_home(queue):
     assert (queue.home / f"gangway-home-{job}").read_text() == f"{queue.home}\n"
 
 
+def test_the_last_word_about_the_folder_counts(queue):
+    for words, folder in (("-cwd -wd /tmp", "/tmp"), ("-wd /tmp -cwd", str(queue.cluster.work))):
+        job = queue.sub("pwd\n", *words.split(), "-j", "y", "-N", "where", "-o", str(queue.cluster.work / "where"))
+        assert queue.cluster.wait_ended(job) == "COMPLETED"
+        assert (queue.cluster.work / "where").read_text() == folder + "\n"
+        (queue.cluster.work / "where").unlink()
+
+
 def test_slots_of_another_environment_are_tasks(queue):
     """The last -pe counts alone: what a line of the script asked for is gone."""
     job = queue.sub("#$ -pe smp 4\necho $NSLOTS $SLURM_NTASKS\n", "-pe", "mpi", "6", "-cwd", "-j", "y", "-N", "m")

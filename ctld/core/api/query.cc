@@ -78,6 +78,7 @@ wire::Node describe(const Core& core, const model::Node& node, bool with_topolog
     for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
       (*out.mutable_gpu_jobs())[g] = id.value;
   }
+  out.set_last_busy_us(core.placements.last_busy(node.id, core.now).us);
   out.set_alloc_gres(model::format_gres(gres));
   out.set_alloc_cpus(cpus);
   out.set_alloc_mem_mb(account.held_mem_mb);

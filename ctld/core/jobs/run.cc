@@ -311,7 +311,7 @@ void stop(Core& core, Job& job, Outcome outcome) {
 
 void share_gone(Core& core, Job& job, NodeId node) {
   core.post(NodeReleased{job.id, node});
-  if (core.placements.take(node, job.id)) {
+  if (core.placements.take(node, job.id, core.now)) {
     const JobId holder = holder_on(job, node);
     core.ledger.release(holder, node);
     core.placements.drop_holding(holder);

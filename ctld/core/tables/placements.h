@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace gw::ctld {
 
@@ -24,11 +25,17 @@ class Placements {
   const std::map<base::NodeId, std::set<base::JobId>>& by_node() const { return on_; }
   void put(base::NodeId node, base::JobId job) { on_[node].insert(job); }
   /// False: it was not there.
-  bool take(base::NodeId node, base::JobId job) {
+  bool take(base::NodeId node, base::JobId job, base::Time now) {
     const auto it = on_.find(node);
     if (it == on_.end() || it->second.erase(job) == 0) return false;
     if (it->second.empty()) on_.erase(it);
+    left_[node] = now;
     return true;
+  }
+  /// When a job was on it last; zero: none was since the controller began.
+  base::Time last_busy(base::NodeId node, base::Time now) const {
+    const auto left = left_.find(node);
+    return on_.contains(node) ? now : left == left_.end() ? base::Time{} : left->second;
   }
 
   void set_holding(base::JobId holder, base::JobId job) { job_of_[holder] = job; }
@@ -41,6 +48,7 @@ class Placements {
 
  private:
   std::map<base::NodeId, std::set<base::JobId>> on_;
+  std::map<base::NodeId, base::Time> left_;  // when the last one left a node
   std::map<base::JobId, base::JobId> job_of_;
 };
 

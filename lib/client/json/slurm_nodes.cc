@@ -77,7 +77,7 @@ void add_condition(Json& j, const wire::Node& n, const std::string& cluster) {
   j["cluster_name"] = cluster;
   j["comment"] = "";
   j["extra"] = "";
-  j["last_busy"] = moment({});
+  j["last_busy"] = moment({n.last_busy_us()});
   j["mcs_label"] = "";
   j["name"] = n.name();
   j["next_state_after_reboot"] = Json::array();

@@ -215,7 +215,7 @@ constexpr Row kRows[] = {
     {"c", 1, "", nullptr},
     {"ckpt", 1, "", nullptr},
     {"clear", 0, "", nullptr},
-    {"cwd", 0, "--queue-cwd", nullptr},
+    {"cwd", 0, "--chdir=.", nullptr},
     {"C", 1, "", nullptr},
     {"dc", 1, "", nullptr},
     {"dl", 1, "", nullptr},

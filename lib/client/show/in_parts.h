@@ -22,12 +22,12 @@ void text_in_parts(size_t rows, const Append& append, const Take& take) {
     for (size_t row = from; row < to; ++row) append(out, row);
     return out;
   };
+  constexpr auto kIfPossible = std::launch::async | std::launch::deferred;  // no thread to be had: when it is asked for
   for (size_t first = 0; first < rows; first += kAtOnce) {
     const size_t count = std::min(kAtOnce, rows - first), parts = std::clamp<size_t>(count / kWorthAThread, 1, cores);
     std::vector<std::future<std::string>> others;
     for (size_t part = 1; part < parts; ++part)
-      others.push_back(
-          std::async(std::launch::async, make, first + count * part / parts, first + count * (part + 1) / parts));
+      others.push_back(std::async(kIfPossible, make, first + count * part / parts, first + count * (part + 1) / parts));
     take(make(first, first + count / parts));
     for (std::future<std::string>& other : others) take(other.get());
   }

@@ -100,6 +100,19 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   r.put("PreemptibleBy", preemptors_text(row.label));
 }
 
+/// One that is not yet may become so at its begin.
+base::Time eligible_at(const wire::Job& job) {
+  const base::Time at{job.status().eligible_us()};
+  return at ? at : base::Time{job.spec().begin_us()};
+}
+
+/// "1-2" while it waits for either; else how many it has.
+std::string nodes_text(const wire::Job& job) {
+  const wire::Request& q = job.spec().request();
+  const bool is_range = state_of(job) == model::JobState::kPending && q.max_nodes() > q.min_nodes();
+  return is_range ? fmt::format("{}-{}", q.min_nodes(), q.max_nodes()) : std::to_string(node_count(job));
+}
+
 std::string time_min(const wire::Job& job) {
   const base::Duration least{job.spec().time_min_us()};
   return least.us > 0 ? base::format_duration(least) : "N/A";
@@ -113,7 +126,7 @@ void add_times(Record& r, const JobRow& row) {
       .put(key("time-min"), time_min(job));
   r.line()
       .put("SubmitTime", show_time({job.status().submitted_us()}, "Unknown"))
-      .put("EligibleTime", show_time({job.status().eligible_us()}, "Unknown"));
+      .put("EligibleTime", show_time(eligible_at(job), "Unknown"));
   r.line().put("AccrueTime", show_time({job.status().eligible_us()}, "Unknown"));
   const base::Time start = start_of(job);
   r.line()
@@ -135,7 +148,7 @@ void add_place(Record& r, const wire::Job& job) {
   r.line().put("NodeList", node_list(job));
   if (!shares_of(job).empty()) r.line().put("BatchHost", first_node(job));
   r.line()
-      .put(key("nodes"), node_count(job))
+      .put(key("nodes"), nodes_text(job))
       .put("NumCPUs", cpu_count(job))
       .put(key("ntasks"), task_count(job))
       .put(key("cpus-per-task"), q.cpus_per_task())

@@ -66,6 +66,7 @@ void add_condition(Record& r, const wire::Node& n) {
   r.line()
       .put("BootTime", show_time({n.host().booted_us()}, "None"))
       .put("SlurmdStartTime", show_time({n.host().started_us()}, "None"));
+  r.line().put("LastBusyTime", show_time({n.last_busy_us()}, "Unknown")).put("ResumeAfterTime", "None");
   r.line().put("LastSeen", show_time({n.last_seen_us()}, "Never")).put("Containment", or_else(n.containment(), "N/A"));
   r.line().put("CfgTRES", tres(cpu_counts(n).total, n.schedulable_mem_mb(), n.total_gpus()));
   r.line().put("AllocTRES", tres(n.alloc_cpus(), n.alloc_mem_mb(), gpu_counts(n).used));

@@ -92,7 +92,7 @@ TEST(QsubOptions, DependenciesMayHaveCommasAndServers) {
 
 TEST(QsubOptions, GridEngine) {
   EXPECT_EQ(of_sge({"-N", "x", "-cwd", "-j", "y", "-V", "-terse"}),
-            "--job-name=x --queue-cwd --queue-join=oe --queue-environment --queue-terse");
+            "--job-name=x --chdir=. --queue-join=oe --queue-environment --queue-terse");
   EXPECT_EQ(of_sge({"-l", "h_rt=1:0:0,h_vmem=4G,gpu=2", "-q", "all.q@n1"}),
             "--time=1:0:0 --mem-per-cpu=4G --gpus=2 --partition=all.q --nodelist=n1");
   EXPECT_EQ(of_sge({"-l", "h_rt=90"}), "--time=90s");
@@ -128,7 +128,7 @@ TEST(QsubOptions, LinesOfGridEngineStandAnywhere) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 2u);
   EXPECT_EQ(found->at(0).line, 3u);
-  EXPECT_EQ(base::join(found->at(1).words, " "), "--queue-cwd");
+  EXPECT_EQ(base::join(found->at(1).words, " "), "--chdir=.");
   const auto bad = read_own_directives("#$ -N x\n#$ -J 3\n", "job.sh", sge);
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().what, HasSubstr("job.sh:2: #$: Unknown option -J"));

@@ -117,10 +117,14 @@ TEST(Placements, AJobIsWhereItWasPut) {
   Placements placements;
   placements.put(NodeId(1), JobId(5));
   EXPECT_TRUE(placements.is_on(NodeId(1), JobId(5)));
-  EXPECT_FALSE(placements.take(NodeId(2), JobId(5)));
-  EXPECT_TRUE(placements.take(NodeId(1), JobId(5)));
-  EXPECT_FALSE(placements.take(NodeId(1), JobId(5))) << "once";
+  const base::Time at{7'000'000}, later{9'000'000};
+  EXPECT_EQ(placements.last_busy(NodeId(1), later), later) << "it is";
+  EXPECT_EQ(placements.last_busy(NodeId(2), later), base::Time{});
+  EXPECT_FALSE(placements.take(NodeId(2), JobId(5), at));
+  EXPECT_TRUE(placements.take(NodeId(1), JobId(5), at));
+  EXPECT_FALSE(placements.take(NodeId(1), JobId(5), at)) << "once";
   EXPECT_TRUE(placements.by_node().empty());
+  EXPECT_EQ(placements.last_busy(NodeId(1), later), at);
   placements.set_holding(JobId(100), JobId(5));
   EXPECT_EQ(placements.job_of(JobId(100)), JobId(5));
   placements.drop_holding(JobId(100));
