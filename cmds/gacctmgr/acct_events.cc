@@ -1,5 +1,6 @@
 // sacctmgr's lists of what happened: events of nodes that were out of use, and transactions, which are the changes of
-// the tree of quotas. Both from the controller's log of events.
+// the tree of quotas. Both from the last events of all kinds that the controller tells (kMostEvents).
+#include <fmt/format.h>
 #include <pwd.h>
 
 #include <algorithm>
@@ -66,9 +67,13 @@ const std::vector<TableField<TransactionRow>>& transaction_columns() {
 /// "root(0)"
 std::string user_text(const HistoryEvent& e) {
   if (!e.has_uid()) return "";
-  const passwd* entry = ::getpwuid(e.uid());
-  return (entry == nullptr ? std::to_string(e.uid()) : std::string(entry->pw_name)) + "(" + std::to_string(e.uid()) +
-         ")";
+  static std::map<uint32_t, std::string> known;
+  const auto [it, is_new] = known.try_emplace(e.uid());
+  if (is_new) {
+    const passwd* entry = ::getpwuid(e.uid());
+    it->second = fmt::format("{}({})", entry == nullptr ? std::to_string(e.uid()) : entry->pw_name, e.uid());
+  }
+  return it->second;
 }
 
 std::string user_name(const HistoryEvent& e) {
@@ -154,9 +159,10 @@ std::vector<TransactionRow> transaction_rows(const EventQuery& query, const wire
     const std::string_view of = is_user ? "Users" : "QOS";
     const std::string rest = row.info.substr(is_user || row.info.starts_with("QOS ") ? row.info.find(' ') + 1 : 0);
     row.where = "name='" + rest.substr(0, rest.find_first_of(" :")) + "'";
-    const std::string_view what = rest.find(" added below ") != std::string::npos ? "Add "
-                                  : rest.find(" deleted") != std::string::npos    ? "Remove "
-                                                                                  : "Modify ";
+    const std::string_view done = std::string_view(rest).substr(std::min(rest.find_first_of(" :"), rest.size()));
+    const std::string_view what = done.starts_with(" added below ") ? "Add "
+                                  : done.starts_with(" deleted")    ? "Remove "
+                                                                    : "Modify ";
     row.action = std::string(what) + std::string(of);
     if (const std::string by = " by " + row.actor; row.info.ends_with(by)) row.info.resize(row.info.size() - by.size());
     if (is_wanted(query.users, row.actor) && is_wanted(query.actions, row.action) && is_within(query, row.at, row.at))

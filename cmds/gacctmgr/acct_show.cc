@@ -57,18 +57,15 @@ Result<std::string> shown(const AcctOptions& o, AcctEntity entity, client::Quota
   return client::association_table(list, query, o.style);
 }
 
-/// The columns of Slurm, unless own ones are named.
+/// In the columns of Slurm; in the own ones only where one is named that Slurm has not.
 Result<std::string> shown_as_slurm(const AcctOptions& o, AcctEntity entity, client::QuotaQuery query,
                                    const wire::ListQuotasReply& list) {
-  auto own = shown(o, entity, query, list);
-  if (!own || query.format.empty()) {
-    GW_TRY(config, client::load_config());
-    if (entity == AcctEntity::kQos || entity == AcctEntity::kAccount)
-      query.names.insert(query.names.end(), query.qos.begin(), query.qos.end());
-    auto text = slurm_account_table(entity, query, o.style, list, config);
-    if (text) return text;
-  }
-  return own;
+  GW_TRY(config, client::load_config());
+  auto own = query.format.empty() ? Result<std::string>() : shown(o, entity, query, list);
+  if (entity == AcctEntity::kQos || entity == AcctEntity::kAccount)
+    query.names.insert(query.names.end(), query.qos.begin(), query.qos.end());
+  auto text = slurm_account_table(entity, query, o.style, list, config);
+  return text || query.format.empty() ? text : own;
 }
 
 bool as_slurm(const Program& program, AcctEntity entity, const AcctOptions& o, const client::QuotaQuery& query) {

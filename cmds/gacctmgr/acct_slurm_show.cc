@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/show/field_table.h"
 #include "cmds/gacctmgr/acct.h"
+#include "cmds/shared/admin_level.h"
 #include "config/config.h"
 #include "model/qos.h"
 #include "wire/convert.h"
@@ -21,7 +22,7 @@ using client::TableField;
 
 /// An account, or a user of one.
 struct AssocRow {
-  std::string cluster, user, default_account;
+  std::string cluster, user, default_account, level;
   const model::Qos* qos = nullptr;
 };
 struct SlurmUserRow {
@@ -125,6 +126,7 @@ const std::vector<TableField<AssocRow>>& association_columns() {
         constant<R>({"grptresrunmins"}, "GrpTRESRunMins", ""),
         column<R>({"parentname"}, "Par Name", parent),
         column<R>({"defaultaccount"}, "Def Acct", [](const R& r) { return r.default_account; }),
+        column<R>({"adminlevel"}, "Admin", [](const R& r) { return r.level; }),
         constant<R>({"id"}, "ID", "")};
   }();
   return kColumns;
@@ -132,6 +134,10 @@ const std::vector<TableField<AssocRow>>& association_columns() {
 constexpr std::string_view kAssociationFormat =
     "Cluster,Account,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,"
     "MaxTRESPerNode,MaxSubmitJobs,MaxWall,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins";
+
+constexpr std::string_view kUserFormat =
+    "User,DefaultAccount,AdminLevel,Cluster,Account,Partition,Share,Priority,MaxJobs,MaxSubmitJobs,MaxWall,QOS,"
+    "DefaultQOS";
 
 const std::vector<TableField<QosRow>>& account_columns() {
   using R = QosRow;
@@ -164,14 +170,18 @@ bool takes(const std::vector<std::string>& names, const std::string& name) {
 /// The tree with what jobs may name although nobody wrote it there: its root, and the default QOS.
 class SlurmTables {
  public:
-  SlurmTables(const wire::ListQuotasReply& list, std::string cluster, std::vector<std::string> admins)
-      : list_(list), cluster_(std::move(cluster)), admins_(std::move(admins)) {
+  SlurmTables(const wire::ListQuotasReply& list, const config::Config& config)
+      : list_(list), cluster_(config.cluster), levels_(list, config) {
     std::map<std::string, model::Qos> all;
     for (const wire::Qos& q : list.qos()) all.emplace(q.name(), wire::from_wire(q));
     root_.name = model::kRootQos;
     if (const auto it = all.find(root_.name); it != all.end()) root_ = it->second, all.erase(it);
     if (!list.default_qos().empty()) all[list.default_qos()].name = list.default_qos();
     for (auto& [name, q] : all) qos_.push_back(std::move(q));
+    for (const wire::QuotaUser& user : list.users())
+      if (!user.default_qos().empty()) defaults_[user.name()] = user.default_qos();
+    for (const model::Qos& q : qos_)
+      for (const std::string& user : q.operators) coordinates_[user].push_back(q.name);
   }
 
   Result<std::string> qos(const QuotaQuery& query, client::QuotaTableStyle style) const {
@@ -190,70 +200,82 @@ class SlurmTables {
   }
 
   Result<std::string> users(const QuotaQuery& query, client::QuotaTableStyle style) const {
+    std::set<std::string> members;
+    if (!query.qos.empty())
+      for (const client::AssociationRow& row : association_rows(list_, qos_, query, false)) members.insert(row.user);
     std::vector<SlurmUserRow> rows;
     for (const std::string& name : all_users())
-      if (takes(query.names, name))
-        rows.push_back({name, default_of(name), level_of(name), base::join(coordinated_by(name), ",")});
+      if (takes(query.names, name) && (query.qos.empty() || members.contains(name)))
+        rows.push_back({name, default_of(name), level_of(name), coordinated_by(name)});
     return client::field_table(query.format, "User,DefaultAccount,AdminLevel", user_columns(), rows, style);
   }
 
-  Result<std::string> associations(const QuotaQuery& query, client::QuotaTableStyle style) const {
+  /// `of_users`: those of users alone, in the columns of users.
+  Result<std::string> associations(const QuotaQuery& query, client::QuotaTableStyle style, bool of_users) const {
+    std::map<std::string, std::set<std::string>> users;  // by account
+    for (const client::AssociationRow& row : association_rows(list_, qos_, query, true)) {
+      // A group stands for those of it who were asked for.
+      const bool is_for_others = row.user.starts_with('@') && !query.names.empty();
+      if (is_for_others)
+        users[row.qos->name].insert(query.names.begin(), query.names.end());
+      else
+        users[row.qos->name].insert(row.user);
+    }
+    if (takes(query.names, "root")) users[root_.name].insert("root");
     std::vector<AssocRow> rows;
-    const auto add = [&](const model::Qos& q, const std::string& name, std::vector<std::string> users) {
+    const auto add = [&](const model::Qos& q, const std::string& name) {
       if (!takes(query.qos, name)) return;
-      std::sort(users.begin(), users.end());
-      users.insert(users.begin(), "");
-      for (const std::string& user : users)
-        if (takes(query.names, user)) rows.push_back({cluster_, user, user.empty() ? "" : default_of(user), &q});
+      if (query.names.empty() && !of_users) rows.push_back({cluster_, "", "", "", &q});
+      for (const std::string& user : users[q.name])
+        rows.push_back({cluster_, user, default_of(user), level_of(user), &q});
     };
-    add(root_, "root", {"root"});
-    for (const model::Qos& q : qos_) add(q, q.name, q.users);
-    return client::field_table(query.format, kAssociationFormat, association_columns(), rows, style);
+    add(root_, "root");
+    for (const model::Qos& q : qos_) add(q, q.name);
+    return client::field_table(query.format, of_users ? kUserFormat : kAssociationFormat, association_columns(), rows,
+                               style);
   }
 
  private:
   std::set<std::string> all_users() const {
     std::set<std::string> names = {"root"};
-    for (const model::Qos& q : qos_)
+    const auto add = [&names](const model::Qos& q) {
       for (const auto* list : {&q.users, &q.operators})
         for (const std::string& user : *list)
           if (!user.starts_with('@')) names.insert(user);
+    };
+    add(root_);
+    for (const model::Qos& q : qos_) add(q);
     for (const wire::QuotaUser& user : list_.users()) names.insert(user.name());
     return names;
   }
   std::string default_of(const std::string& user) const {
-    for (const wire::QuotaUser& one : list_.users())
-      if (one.name() == user && !one.default_qos().empty()) return one.default_qos();
-    return list_.default_qos();
+    const auto it = defaults_.find(user);
+    return it == defaults_.end() ? list_.default_qos() : it->second;
   }
-  std::string level_of(const std::string& user) const {
-    if (user == "root" || std::find(admins_.begin(), admins_.end(), user) != admins_.end()) return "Administrator";
-    return std::find(root_.operators.begin(), root_.operators.end(), user) != root_.operators.end() ? "Operator"
-                                                                                                    : "None";
-  }
-  std::vector<std::string> coordinated_by(const std::string& user) const {
-    std::vector<std::string> names;
-    for (const model::Qos& q : qos_)
-      if (std::find(q.operators.begin(), q.operators.end(), user) != q.operators.end()) names.push_back(q.name);
-    return names;
+  std::string level_of(const std::string& user) const { return std::string(levels_.of(user)); }
+  std::string coordinated_by(const std::string& user) const {
+    const auto it = coordinates_.find(user);
+    return it == coordinates_.end() ? std::string() : base::join(it->second, ",");
   }
 
   const wire::ListQuotasReply& list_;
   std::string cluster_;
-  std::vector<std::string> admins_;
+  AdminLevels levels_;
   model::Qos root_;
   std::vector<model::Qos> qos_;  // by name
+  std::map<std::string, std::string> defaults_;
+  std::map<std::string, std::vector<std::string>> coordinates_;
 };
 
 }  // namespace
 
 Result<std::string> slurm_account_table(AcctEntity entity, const QuotaQuery& query, client::QuotaTableStyle style,
                                         const wire::ListQuotasReply& list, const config::Config& config) {
-  const SlurmTables tables(list, config.cluster, config.admins);
+  const SlurmTables tables(list, config);
   if (entity == AcctEntity::kQos) return tables.qos(query, style);
   if (entity == AcctEntity::kAccount && !query.associations) return tables.accounts(query, style);
   if (entity == AcctEntity::kUser && !query.associations) return tables.users(query, style);
-  return tables.associations(query, style);
+  return tables.associations(query, style, entity == AcctEntity::kUser);
 }
 
 }  // namespace gw::cmds

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cmds/gcontrol/control_verbs.h"
+#include "cmds/shared/admin_level.h"
 #include "model/qos.h"
 
 namespace gw::cmds {
@@ -90,9 +91,18 @@ std::string group_lines(const wire::Qos& q, const wire::QosShare* share) {
 class AssocText {
  public:
   AssocText(const AssocChoice& choice, const wire::ListQuotasReply& quotas, const wire::ShowSharesReply& shares,
-            std::string cluster)
-      : choice_(choice), quotas_(quotas), cluster_(std::move(cluster)) {
+            const config::Config& config)
+      : choice_(choice), quotas_(quotas), cluster_(config.cluster), levels_(quotas, config) {
     for (const wire::QosShare& share : shares.qos()) shares_[share.name()] = &share;
+    bool has_default = quotas.default_qos().empty();
+    for (const wire::Qos& q : quotas.qos()) {
+      if (q.name() != model::kRootQos) qos_.push_back(q);
+      has_default |= q.name() == quotas.default_qos();
+    }
+    if (has_default) return;
+    wire::Qos& q = qos_.emplace_back();  // jobs may name it all the same
+    q.set_name(quotas.default_qos());
+    q.set_weight(1);
   }
 
   std::string text() const {
@@ -114,7 +124,7 @@ class AssocText {
   }
 
   std::string users() const {
-    std::map<std::string, std::string> defaults;
+    std::map<std::string, std::string> defaults = {{"root", quotas_.default_qos()}};
     for (const wire::Qos& q : quotas_.qos())
       for (const auto* names : {&q.users(), &q.operators()})
         for (const std::string& user : *names) defaults.emplace(user, quotas_.default_qos());
@@ -124,26 +134,20 @@ class AssocText {
     for (const auto& [name, account] : defaults)
       if (takes(choice_.users, name))
         out += fmt::format("UserName={} DefAccount={} DefWckey=(null) AdminLevel={}\n", base::printable(name),
-                           base::printable(account), operates(name) ? "Operator" : "None");
+                           base::printable(account), levels_.of(name));
     return out;
-  }
-
-  bool operates(const std::string& user) const {
-    return std::any_of(quotas_.qos().begin(), quotas_.qos().end(), [&user](const wire::Qos& q) {
-      return std::find(q.operators().begin(), q.operators().end(), user) != q.operators().end();
-    });
   }
 
   std::string associations() const {
     std::string out;
     int id = 0;
-    for (const wire::Qos& q : quotas_.qos()) {
-      ++id;
-      if (!takes(choice_.accounts, q.name())) continue;
+    for (const wire::Qos& q : qos_) {
       std::vector<std::string> names = {""};
       names.insert(names.end(), q.users().begin(), q.users().end());
-      for (const std::string& user : names)
-        if (takes(choice_.users, user)) out += association(q, user, id);
+      for (const std::string& user : names) {
+        ++id;
+        if (takes(choice_.accounts, q.name()) && takes(choice_.users, user)) out += association(q, user, id);
+      }
     }
     return out;
   }
@@ -156,14 +160,14 @@ class AssocText {
       return out + fmt::format("    MaxJobs={} MaxJobsAccrue= MaxSubmitJobs={} MaxWallPJ=\n    MaxTRESPU={}\n",
                                bound(q.max_jobs_per_user()), bound(q.max_submit_per_user()),
                                tres_list(q.limit_per_user()));
-    out += fmt::format("    ParentAccount={}\n", base::printable(q.parent()));
+    out += fmt::format("    ParentAccount={}\n", q.parent().empty() ? "root" : base::printable(q.parent()));
     return out + group_lines(q, share_of(q.name())) + fmt::format("    MaxWallPJ={}\n", wall(q.max_wall_us()));
   }
 
   std::string qos() const {
     std::string out;
     int id = 0;
-    for (const wire::Qos& q : quotas_.qos()) {
+    for (const wire::Qos& q : qos_) {
       ++id;
       if (!takes(choice_.qos, q.name())) continue;
       out += fmt::format("QOS={}({})\n", base::printable(q.name()), id) + group_lines(q, share_of(q.name()));
@@ -177,6 +181,8 @@ class AssocText {
   const AssocChoice& choice_;
   const wire::ListQuotasReply& quotas_;
   std::string cluster_;
+  AdminLevels levels_;
+  std::vector<wire::Qos> qos_;
   std::map<std::string, const wire::QosShare*> shares_;
 };
 
@@ -195,7 +201,7 @@ int show_assoc_mgr(const Program& program, const ControlOptions& o, Args words) 
   const auto shares = ask(program, std::move(more));
   if (!shares) return failed(program, shares.error());
   return printed(last_update(o, quotas->list_quotas().now_us(), quotas->list_quotas().qos_size()) +
-                 AssocText(*choice, quotas->list_quotas(), shares->show_shares(), config->cluster).text());
+                 AssocText(*choice, quotas->list_quotas(), shares->show_shares(), *config).text());
 }
 
 }  // namespace gw::cmds

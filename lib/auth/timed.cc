@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <future>
+#include <system_error>
 #include <thread>
 
 namespace gw::auth {
@@ -13,7 +14,12 @@ template <typename T, typename Fn>
 base::Result<T> TimedAuthenticator::within_limit(Fn call) const {
   std::packaged_task<base::Result<T>()> task(std::move(call));
   auto answer = task.get_future();
-  std::thread(std::move(task)).detach();
+  try {
+    std::thread(std::move(task)).detach();
+  } catch (const std::system_error& none) {
+    return base::fail(base::ErrorCode::kUnavailable, fmt::format("no thread can be started: {}", none.what()),
+                      "the user runs as many processes as it may (ulimit -u)");
+  }
   if (answer.wait_for(std::chrono::microseconds(limit_.us)) == std::future_status::ready) return answer.get();
   return base::fail(base::ErrorCode::kUnavailable,
                     fmt::format("{} does not answer within {} s", where_, limit_.seconds()),

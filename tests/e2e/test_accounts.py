@@ -182,11 +182,29 @@ def test_lists_have_the_rows_of_slurm(tree):
     rows = listed(tree, "assoc", "account=chem", "format=cluster,account,user,share,grpjobs,grptres,maxwall,qos,parentname")
     assert rows == [f"{name}|chem||5|9|cpu=40|02:00:00|chem|root", f"{name}|chem|nobody|5|||02:00:00|chem|",
                     f"{name}|chem|root|5|||02:00:00|chem|"]
-    assert listed(tree, "assoc", "user=root", "format=account,user,partition") == ["root|root|", "chem|root|"]
+    assert listed(tree, "assoc", "user=root", "account=root,chem", "format=account,user,partition") == ["root|root|", "chem|root|"]
+    assert "normal|nobody" in listed(tree, "assoc", "user=nobody", "format=account,user"), "everybody may use it"
     wide = tree.run("sacctmgr", "-n", "list", "user", "nobody", "format=user%-12,admin%6").stdout
     assert wide == "nobody         None\n"
     bad = tree.run("sacctmgr", "list", "qos", "format=nam,foo", check=False)
     assert bad.returncode == 1 and "foo" in bad.stderr
+
+
+def test_columns_choose_no_rows(tree):
+    for what, column in (("qos", "name"), ("account", "account"), ("user", "user")):
+        plain = [row.split("|")[0] for row in listed(tree, what)]
+        assert plain == listed(tree, what, f"format={column}") != []
+    first = [row.split("|")[1:3] for row in listed(tree, "assoc", "user=nobody")]
+    assert first == [row.split("|") for row in listed(tree, "assoc", "user=nobody", "format=account,user")]
+
+
+def test_users_of_an_account_and_their_associations(tree):
+    assert listed(tree, "user", "account=chem", "format=user") == ["nobody", "root"]
+    rows = tree.run("sacctmgr", "-P", "list", "user", "nobody", "withassoc").stdout.splitlines()
+    assert rows[0] == "User|Def Acct|Admin|Cluster|Account|Partition|Share|Priority|MaxJobs|MaxSubmit|MaxWall|QOS|Def QOS"
+    assert [row.split("|")[0] for row in rows[1:]] == ["nobody"] * (len(rows) - 1)
+    assert "chem" in [row.split("|")[4] for row in rows[1:]]
+    assert "nobody|chem|None" in listed(tree, "user", "nobody", "withassoc", "format=user,account,adminlevel")
 
 
 def test_admin_levels(tree):
@@ -198,6 +216,10 @@ def test_admin_levels(tree):
     assert tree.run("gacctmgr", "-nP", "show", "qos", "cluster", "format=Operators").stdout == "nobody\n"
     tree.run("sacctmgr", "-i", "modify", "user", "where", "name=nobody", "set", "adminlevel=none")
     assert level() == ["None"]
+    assert listed(tree, "user", "daemon") == []
+    tree.run("sacctmgr", "-i", "modify", "user", "daemon", "set", "adminlevel=operator")
+    assert listed(tree, "user", "daemon") == ["daemon|normal|Operator"]
+    tree.run("sacctmgr", "-i", "modify", "user", "daemon", "set", "adminlevel=none")
     for value, says in (("Administrator", "named in the configuration"), ("king", "Unknown admin level king")):
         done = tree.run("sacctmgr", "-i", "modify", "user", "nobody", "set", f"AdminLevel={value}", check=False)
         assert done.returncode == 1 and says in done.stderr
@@ -205,6 +227,9 @@ def test_admin_levels(tree):
 
 
 def test_transactions_are_the_changes_of_the_tree(tree):
+    tree.run("sacctmgr", "-i", "modify", "account", "chem", "set", "Description=x added below y deleted")
+    assert listed(tree, "trans", "format=action,where")[-1] == "Modify QOS|name='chem'"
+    tree.run("sacctmgr", "-i", "modify", "account", "chem", "set", "Description=chemists")
     tree.run("sacctmgr", "-i", "add", "qos", "brief", "GrpJobs=2")
     tree.run("sacctmgr", "-i", "modify", "qos", "brief", "set", "GrpJobs=3")
     tree.run("sacctmgr", "-i", "delete", "qos", "brief")

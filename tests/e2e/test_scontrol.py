@@ -67,19 +67,23 @@ def test_assoc_mgr_tells_limits_and_what_is_used_of_them(cluster):
     text = scontrol(cluster, "show", "assoc_mgr").stdout
     group = ("    GrpJobs=4(1) GrpJobsAccrue=N(0) GrpSubmitJobs=N(1) GrpWall=N(0.00)\n"
              "    GrpTRES=cpu=40(2),gres/gpu=8(0)\n")
+    free = "    GrpJobs=N(0) GrpJobsAccrue=N(0) GrpSubmitJobs=N(0) GrpWall=N(0.00)\n    GrpTRES=\n"
     assert text == (
         "Current Association Manager state\n\nUser Records\n\n"
-        "UserName=nobody DefAccount=normal DefWckey=(null) AdminLevel=Operator\n"
-        "UserName=root DefAccount=normal DefWckey=(null) AdminLevel=None\n\nAssociation Records\n\n"
+        "UserName=nobody DefAccount=normal DefWckey=(null) AdminLevel=None\n"
+        "UserName=root DefAccount=normal DefWckey=(null) AdminLevel=Administrator\n\nAssociation Records\n\n"
         f"ClusterName={name} Account=team UserName= Partition= Priority=0 ID=1\n"
-        "    SharesRaw/Norm/Level/Factor=5/0.00/0/0.00\n    ParentAccount=\n" + group + "    MaxWallPJ=120\n"
-        f"ClusterName={name} Account=team UserName=root Partition= Priority=0 ID=1\n"
+        "    SharesRaw/Norm/Level/Factor=5/0.00/0/0.00\n    ParentAccount=root\n" + group + "    MaxWallPJ=120\n"
+        f"ClusterName={name} Account=team UserName=root Partition= Priority=0 ID=2\n"
         "    SharesRaw/Norm/Level/Factor=5/0.00/0/0.00\n"
-        "    MaxJobs=3 MaxJobsAccrue= MaxSubmitJobs= MaxWallPJ=\n    MaxTRESPU=\n\nQOS Records\n\n"
-        "QOS=team(1)\n" + group + "    MaxWallPJ=120\n    MaxJobsPU=3 MaxSubmitJobsPU=\n    MaxTRESPU=\n    Priority=0\n")
+        "    MaxJobs=3 MaxJobsAccrue= MaxSubmitJobs= MaxWallPJ=\n    MaxTRESPU=\n"
+        f"ClusterName={name} Account=normal UserName= Partition= Priority=0 ID=3\n"
+        "    SharesRaw/Norm/Level/Factor=1/0.00/0/0.00\n    ParentAccount=root\n" + free + "    MaxWallPJ=\n\nQOS Records\n\n"
+        "QOS=team(1)\n" + group + "    MaxWallPJ=120\n    MaxJobsPU=3 MaxSubmitJobsPU=\n    MaxTRESPU=\n    Priority=0\n"
+        "QOS=normal(2)\n" + free + "    MaxWallPJ=\n    MaxJobsPU= MaxSubmitJobsPU=\n    MaxTRESPU=\n    Priority=0\n")
     assert scontrol(cluster, "show", "assoc_mgr", "flags=users", "users=root").stdout == (
         "Current Association Manager state\n\nUser Records\n\n"
-        "UserName=root DefAccount=normal DefWckey=(null) AdminLevel=None\n")
+        "UserName=root DefAccount=normal DefWckey=(null) AdminLevel=Administrator\n")
     for word in ("flags=x", "qoss=team", "team"):
         assert scontrol(cluster, "show", "assoc_mgr", word, check=False).returncode == 1
     cluster.run("scancel", job)

@@ -131,7 +131,6 @@ class Change {
     q.name = name;
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
     GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
-    GW_TRY_STATUS(check_grants(q, said_in(change.qos())));
     lines_.push_back(added(q));
     table_.qos[name] = std::move(q);
     return {};
@@ -156,16 +155,11 @@ class Change {
     Qos q = *found;
     GW_TRY_STATUS(check_author(q.parent, "QOS " + name));
     GW_TRY_STATUS(patch_qos(q, change.qos()).map_error([&](base::Error e) { return of(name, std::move(e)); }));
-    const bool is_moved = q.parent != found->parent;
-    if (is_moved) GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
-    GW_TRY_STATUS(check_grants(q, is_moved ? Said{true, true} : said_in(change.qos())));
+    if (q.parent != found->parent) GW_TRY_STATUS(check_author(q.parent, "QOS below " + root_or(q.parent)));
     const std::string what = differences(*found, q);
     lines_.push_back(fmt::format("QOS {}: {}", name, what.empty() ? "nothing changed" : what));
     const bool was_open = is_open(name);
     *found = std::move(q);
-    if (is_moved)  // what is below it comes along
-      for (const std::string& one : table_.below(name))
-        GW_TRY_STATUS(check_grants(table_.qos.at(one), Said{true, true}));
     if (was_open && !is_open(name))
       lines_.push_back(
           fmt::format("QOS {} was open to everybody; now only to users and operators of it or above", name));
@@ -205,15 +199,28 @@ class Change {
     return {};
   }
 
+  /// Of each QOS that this request touched: also of what came along with one that was moved, wherever its new parents
+  /// stood in the request.
+  Status check_all_grants() const {
+    if (author_.is_admin) return {};
+    for (const auto& [name, q] : table_.qos) {
+      if (name == kRootQos) continue;
+      const auto old = before_.qos.find(name);
+      const bool is_placed = old == before_.qos.end() || before_.path(name) != table_.path(name);
+      const Said said{is_placed || old->second.min_runtime != q.min_runtime, is_placed || old->second.grace != q.grace};
+      if (said.min_runtime || said.grace || old->second.guaranteed != q.guaranteed)
+        GW_TRY_STATUS(check_grants(q, said));
+    }
+    return {};
+  }
+
   /// Which of the times that a QOS may have are asked about.
   struct Said {
     bool min_runtime = false, grace = false;
   };
-  static Said said_in(const wire::QosPatch& patch) { return {patch.has_min_runtime_us(), patch.has_grace_us()}; }
 
   /// An operator gives no line that the QOS above has not, and no time that keeps what was borrowed longer than there.
   Status check_grants(const Qos& q, Said said) const {
-    if (author_.is_admin) return {};
     const auto denied = [&](std::string what) {
       return base::fail(ErrorCode::kDenied, fmt::format("QOS {}: {}", q.name, what), "ask an administrator");
     };
@@ -337,6 +344,7 @@ class Change {
   Status check(bool is_forced) const {
     const std::vector<Qos> tree = table_.tree();
     if (const auto fault = model::check_qos_tree(tree)) return tl::unexpected(fault->error);
+    GW_TRY_STATUS(check_all_grants());
     if (is_forced) return {};
     Amounts capacity = bounds_.capacity;
     if (!capacity.empty())

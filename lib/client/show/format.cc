@@ -59,14 +59,17 @@ base::Result<size_t> by_name(std::string_view name, std::span<const FieldName> f
   return invalid("Invalid format specification: no field " + base::printable(name, 60), hint);
 }
 
-/// Every field once, as wide as its text, with a bar behind it.
-void add_all(Format& format, std::span<const FieldName> fields) {
+/// Every field, as wide as its text, with a bar behind it. Error: they are there already.
+base::Status add_all(Format& format, std::span<const FieldName> fields) {
+  if (format.columns.size() >= fields.size())
+    return invalid("Invalid format specification: all stands for every field");
   for (size_t i = 0; i < fields.size(); ++i) {
     Column column;
     column.field = i;
     column.suffix = "|";
     format.columns.push_back(std::move(column));
   }
+  return {};
 }
 
 }  // namespace
@@ -81,7 +84,7 @@ base::Result<Format> parse_short_format(std::string_view text, std::span<const F
     }
     ++at;
     if (text.substr(at, kAll.size()) == kAll) {
-      add_all(format, fields);
+      GW_TRY_STATUS(add_all(format, fields));
       at += kAll.size();
       continue;
     }
@@ -104,7 +107,7 @@ base::Result<Format> parse_long_format(std::string_view text, std::span<const Fi
   Format format;
   for (const std::string& part : base::split(text, ',')) {
     if (base::iequals(base::trim(part), kAll)) {
-      add_all(format, fields);
+      GW_TRY_STATUS(add_all(format, fields));
       continue;
     }
     const size_t colon = part.find(':');

@@ -17,11 +17,6 @@ using Row = JobRow;
 std::string num(uint64_t n) { return std::to_string(n); }
 const wire::JobSpec& spec(const Row& r) { return r.job->spec(); }
 const wire::Request& request(const Row& r) { return r.job->spec().request(); }
-template <typename Names>
-std::string joined(const Names& names) {
-  std::vector<std::string> list(names.begin(), names.end());
-  return base::join(list, ",");
-}
 
 base::Duration time_left(const Row& r) {
   const base::Duration limit = time_limit(*r.job);
@@ -171,7 +166,7 @@ void add_resources(std::vector<Field<Row>>& t) {
   t.push_back({{0, "GPUList", "GPU_LIST"}, gpu_list});
   t.push_back({column("constraint"), [](const Row& r) { return or_else(features_of(*r.job), "(null)"); }});
   t.push_back({column("nodelist"), [](const Row& r) { return host_list(request(r).nodelist()); }});
-  t.push_back({column("exclude"), [](const Row& r) { return joined(request(r).exclude()); }});
+  t.push_back({column("exclude"), [](const Row& r) { return host_list(request(r).exclude()); }});
   t.push_back({{'Y', "SchedNodes", "SCHEDNODES"}, [](const Row&) { return std::string("(null)"); }});
   t.push_back({{'z', "SCT", "S:C:T"}, [](const Row& r) {
                  const std::string layout = layout_of(*r.job);

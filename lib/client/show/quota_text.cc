@@ -117,7 +117,8 @@ bool is_open(const std::vector<Qos>& tree, const Qos& qos) {
   return true;
 }
 
-/// With `with_open` also where one may submit without being named, which Slurm has no word for.
+}  // namespace
+
 std::vector<AssociationRow> association_rows(const wire::ListQuotasReply& list, const std::vector<Qos>& tree,
                                              const QuotaQuery& query, bool with_open) {
   std::map<std::string, std::string> defaults;
@@ -144,6 +145,8 @@ std::vector<AssociationRow> association_rows(const wire::ListQuotasReply& list, 
   }
   return out;
 }
+
+namespace {
 
 // ---- JSON
 

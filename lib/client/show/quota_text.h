@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/show/quota_fields.h"
 #include "wire/api.pb.h"
 
 namespace gw::client {
@@ -36,6 +37,11 @@ base::Result<std::string> user_table(const wire::ListQuotasReply& list, const Qu
 /// has it also a row for each name and each QOS that everybody may use.
 base::Result<std::string> association_table(const wire::ListQuotasReply& list, const QuotaQuery& query,
                                             QuotaTableStyle style);
+
+/// The rows of that table, which point into `tree`. With `with_open` also where one may submit without being named,
+/// which Slurm has no word for.
+std::vector<AssociationRow> association_rows(const wire::ListQuotasReply& list, const std::vector<model::Qos>& tree,
+                                             const QuotaQuery& query, bool with_open);
 
 /// What is used of each budget, in GPU-hours of the period that runs.
 base::Result<std::string> budget_table(const wire::ListQuotasReply& list, const QuotaQuery& query,

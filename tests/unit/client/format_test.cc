@@ -170,6 +170,8 @@ TEST(Formats, AllIsEveryFieldWithABarBehindEach) {
   EXPECT_EQ(std::count(by_letter.begin(), by_letter.end(), '|'), static_cast<std::ptrdiff_t>(job_fields().size()));
   EXPECT_TRUE(by_letter.starts_with("7|7|7|")) << by_letter;
   EXPECT_EQ(shown("%i %all", job), "7 " + by_letter);
+  for (const bool is_long : {false, true})
+    EXPECT_THAT(shown(is_long ? "all,all" : "%all%all", job, is_long), HasSubstr("all stands for every field"));
 }
 
 TEST(InParts, ManyRowsKeepTheirOrder) {

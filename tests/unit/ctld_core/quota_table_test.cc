@@ -174,6 +174,18 @@ TEST(QuotaTable, OperatorsMoveNoLongerTimesThanHoldThere) {
   EXPECT_EQ(b({move}), "") << "an administrator may";
 }
 
+TEST(QuotaTable, AGapInBetweenHidesNothing) {
+  Quotas b = two_teams();
+  wire::QuotaChange grace = change(kModify, "q");
+  grace.mutable_qos()->set_grace_us(0);
+  ASSERT_EQ(b({named("q", "ann", true), grace}), "");
+  wire::QuotaChange below = change(kModify, "q.1"), again = change(kAdd, "q.2");
+  below.mutable_qos()->set_parent("q.2");
+  below.mutable_qos()->set_grace_us(base::seconds(10).us);
+  again.mutable_qos()->set_parent("q");
+  EXPECT_EQ(b({change(kDelete, "q.2"), below, again}, "ann"), "QOS q.1: grace is longer than above it: 00:00:00");
+}
+
 TEST(QuotaTable, WhoMaySubmitWhere) {
   Quotas b = two_teams();
   EXPECT_TRUE(may_submit(b.table, someone("bob"), "q.1")) << "nobody is named: open";
