@@ -65,7 +65,7 @@ Result<std::string> shown_as_slurm(const AcctOptions& o, AcctEntity entity, clie
   if (entity == AcctEntity::kQos || entity == AcctEntity::kAccount)
     query.names.insert(query.names.end(), query.qos.begin(), query.qos.end());
   auto text = slurm_account_table(entity, query, o.style, list, config);
-  return text || query.format.empty() ? text : own;
+  return !text && own && !query.format.empty() ? own : text;
 }
 
 bool as_slurm(const Program& program, AcctEntity entity, const AcctOptions& o, const client::QuotaQuery& query) {

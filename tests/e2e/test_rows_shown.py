@@ -474,7 +474,7 @@ def test_rows_of_sacct(cluster):
     found = {name: list(cells) for name, cells in zip(ROWS, zip(*(line.split("|") for line in lines)))}
     wanted = {name: [cell.format(job=job, work=cluster.work) for cell in cells] for name, cells in ROWS.items()}
     assert {name: cells for name, cells in found.items() if cells != wanted[name]} == {}
-    forms = {"Start": TIME, "End": TIME, "Submit": TIME, "Eligible": TIME, "Elapsed": r"00:00:\d\d", "ElapsedRaw": r"\d",
+    forms = {"Start": TIME, "End": TIME, "Submit": TIME, "Eligible": TIME, "Elapsed": r"00:00:\d\d", "ElapsedRaw": r"\d+",
              "TotalCPU": r"00:0\d\.\d{3}", "UserCPU": r"00:0\d\.\d{3}", "SystemCPU": r"00:0\d\.\d{3}", "CPUTime": r"00:00:\d\d",
              "CPUTimeRAW": r"\d+", "Planned": r"00:00:\d\d", "Cluster": r"dev-\w+"}
     values = shown(cluster, "sacct", "-XnP", "-j", job, "-o", ",".join(forms)).rstrip("\n").split("|")
@@ -562,7 +562,7 @@ Backfilling stats
 def test_lines_of_sdiag(cluster):
     cluster.wait_ended(int(submit(cluster, "--wrap", "true")))
     text = shown(cluster, "sdiag")
-    text = re.sub(r"\w{3} \w{3} \d\d \d\d:\d\d:\d\d \d{4} \(\d{10}\)", "D", text)
+    text = re.sub(r"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} \(\d{10}\)", "D", text)
     text = re.sub(r"(?m):( *)\d+$", r":\1#", text)
     assert text[:len(SDIAG)] == SDIAG
 

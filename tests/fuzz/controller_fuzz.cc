@@ -112,6 +112,8 @@ class Play {
             has_more |= reply->reply.more();
           }
       }
+      if (whole.has_list_nodes())  // when a node was busy last is not stored
+        for (wire::Node& node : *whole.mutable_list_nodes()->mutable_nodes()) node.clear_last_busy_us();
       return whole;
     });
   }

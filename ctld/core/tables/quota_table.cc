@@ -203,10 +203,14 @@ class Change {
   /// stood in the request.
   Status check_all_grants() const {
     if (author_.is_admin) return {};
+    const bool has_moved = std::any_of(table_.qos.begin(), table_.qos.end(), [this](const auto& row) {
+      const auto old = before_.qos.find(row.first);
+      return old == before_.qos.end() || old->second.parent != row.second.parent;
+    });
     for (const auto& [name, q] : table_.qos) {
       if (name == kRootQos) continue;
       const auto old = before_.qos.find(name);
-      const bool is_placed = old == before_.qos.end() || before_.path(name) != table_.path(name);
+      const bool is_placed = old == before_.qos.end() || (has_moved && before_.path(name) != table_.path(name));
       const Said said{is_placed || old->second.min_runtime != q.min_runtime, is_placed || old->second.grace != q.grace};
       if (said.min_runtime || said.grace || old->second.guaranteed != q.guaranteed)
         GW_TRY_STATUS(check_grants(q, said));
