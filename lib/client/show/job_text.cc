@@ -15,11 +15,6 @@
 namespace gw::client {
 namespace {
 
-std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names) {
-  std::vector<std::string> list(names.begin(), names.end());
-  return or_else(base::join(list, ","), "(null)");
-}
-
 std::string text_or_null(const std::string& text) { return or_else(text, "(null)"); }
 
 /// The key of the attribute that has this option.
