@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "client/conn/program.h"
 #include "client/show/field_table.h"
 #include "cmds/gacctmgr/acct.h"
 #include "config/config.h"
@@ -127,7 +128,8 @@ std::string accounting_config(const wire::ShowConfigReply& config) {
   return fmt::format("Configuration data as of {}\n", base::format_time({config.now_us()})) +
          line("AccountingStorageHost", host) + line("AccountingStoragePort", port) +
          line("AccountingStorageType", "accounting_storage/slurmdbd") + line("AuthType", "auth/munge") +
-         line("ClusterName", cluster) + line("SLURM_CONF", config::default_path()) + line("SLURM_VERSION", "23.11.4");
+         line("ClusterName", cluster) + line("SLURM_CONF", config::default_path()) +
+         line("SLURM_VERSION", std::string(client::kSlurmVersion));
 }
 
 }  // namespace

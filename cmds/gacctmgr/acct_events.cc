@@ -1,5 +1,5 @@
 // sacctmgr's lists of what happened: events of nodes that were out of use, and transactions, which are the changes of
-// the tree of quotas. Both from the last events of all kinds that the controller tells (kMostEvents).
+// the tree of quotas. Both from the last events that concern no job (kMostEvents).
 #include <fmt/format.h>
 #include <pwd.h>
 
@@ -23,7 +23,7 @@ using client::TableField;
 using wire::HistoryEvent;
 
 struct EventQuery {
-  std::vector<std::string> nodes, users, actions;
+  std::vector<std::string> nodes, users, actions, states, reasons;
   std::string format;
   Time from, to;  ///< Zero: no bound.
 };
@@ -86,6 +86,12 @@ bool is_wanted(const std::vector<std::string>& wanted, const std::string& one) {
          std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return base::iequals(name, one); });
 }
 
+/// "down" also means "DOWN*", as in Slurm.
+bool is_state_wanted(const std::vector<std::string>& wanted, std::string_view state) {
+  if (state.ends_with('*')) state.remove_suffix(1);
+  return is_wanted(wanted, std::string(state));
+}
+
 Result<EventQuery> parse_query(Args words, Time now) {
   EventQuery query;
   for (const std::string& word : words) {
@@ -106,8 +112,15 @@ Result<EventQuery> parse_query(Args words, Time now) {
     } else if (setting.key == "action" || setting.key == "actions") {
       GW_TRY(names, name_list(setting.key, setting.value));
       query.actions = std::move(names);
+    } else if (setting.key == "state" || setting.key == "states") {
+      GW_TRY(names, name_list(setting.key, setting.value));
+      query.states = std::move(names);
+    } else if (setting.key == "reason" || setting.key == "reasons") {
+      GW_TRY(names, name_list(setting.key, setting.value));
+      query.reasons = std::move(names);
     } else if (setting.key != "cluster" && setting.key != "clusters") {
-      const std::vector<std::string> known = {"start", "end", "nodes", "user", "actor", "action", "format"};
+      const std::vector<std::string> known = {"start",  "end",    "nodes",  "user",  "actor",
+                                              "action", "states", "reason", "format"};
       const std::string hint = base::did_you_mean(setting.key, known);
       return base::invalid("unknown key \"" + base::printable(setting.key, 60) + "\" of show",
                            hint.empty() ? "known: " + base::join(known, ", ") : hint);
@@ -145,7 +158,8 @@ std::vector<NodeEventRow> node_rows(const EventQuery& query, const wire::ListEve
   }
   std::erase_if(rows, [&](const NodeEventRow& r) {
     const std::string user = r.user.substr(0, r.user.find('('));
-    return !is_wanted(query.nodes, r.node) || !is_wanted(query.users, user) || !is_within(query, r.from, r.to);
+    return !is_state_wanted(query.states, r.state) || !is_wanted(query.reasons, r.reason) ||
+           !is_wanted(query.nodes, r.node) || !is_wanted(query.users, user) || !is_within(query, r.from, r.to);
   });
   return rows;
 }
@@ -182,6 +196,12 @@ int acct_show_events(const Program& program, const AcctOptions& o, AcctEntity en
   if (!query) return failed(program, query.error());
   wire::ApiRequest request;
   request.mutable_list_events()->set_last(wire::kMostEvents);
+  request.mutable_list_events()->set_of_no_job(true);
+  // What began before may last in a time, and what ends after it began in it; a change is over at once.
+  if (entity == AcctEntity::kTransaction) {
+    request.mutable_list_events()->set_since_us(query->from.us);
+    request.mutable_list_events()->set_until_us(query->to.us);
+  }
   const auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const auto text =

@@ -54,6 +54,7 @@ AllocSession::AllocSession(client::Program program, config::Config config, Alloc
 int AllocSession::run() {
   watch_signals();
   allocation_.on_note([this](const std::string& text) { say(text); });
+  allocation_.on_message([this](const std::string& text) { client::print_note(program_, text); });
   if (program_.is_slurm)
     allocation_.on_pending([this] { say(fmt::format("Pending job allocation {}", allocation_.job())); });
   allocation_.attend(!options_.no_shell);

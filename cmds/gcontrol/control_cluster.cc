@@ -168,6 +168,22 @@ int control_completing(const Program& program, const ControlOptions& o, Args wor
   return printed(out);
 }
 
+int control_notify(const Program& program, const ControlOptions&, Args words) {
+  JobIds ids;
+  const std::string id = words.empty() ? "" : words.front();
+  if (words.size() < 2 || !parse_job_ids(id.substr(id.find('=') == std::string::npos ? 0 : id.find('=') + 1), ids) ||
+      ids.size() != 1)
+    return failed(program, {base::ErrorCode::kInvalid, "notify: expected JOB_ID and a message", {}});
+  const auto numbers = numbers_of(program, ids);
+  if (!numbers) return failed(program, numbers.error());
+  wire::ApiRequest request;
+  request.mutable_notify_job()->set_id(numbers->front());
+  const std::vector<std::string> text(words.begin() + 1, words.end());
+  request.mutable_notify_job()->set_text(base::join(text, " "));
+  const auto reply = ask(program, std::move(request));
+  return reply ? client::kExitOk : failed(program, reply.error());
+}
+
 int control_wait_job(const Program& program, const ControlOptions&, Args words) {
   JobFilters filters;
   const std::string word = words.size() == 1 ? words.front() : "";

@@ -41,6 +41,10 @@ int show_assoc_mgr(const client::Program& program, const ControlOptions& o, Args
 int control_completing(const client::Program& program, const ControlOptions& o, Args words);
 /// Returns once the job runs; kExitFailed where it has ended.
 int control_wait_job(const client::Program& program, const ControlOptions& o, Args words);
+/// Jobs come before the others of their user.
+int control_top(const client::Program& program, const ControlOptions& options, Args words);
+/// A line for whoever reads what a job says.
+int control_notify(const client::Program& program, const ControlOptions& options, Args words);
 /// Rows of the controller's state that cannot be read.
 int show_held(const client::Program& program, const ControlOptions& o, Args words);
 /// Is this `delete` about one of them?

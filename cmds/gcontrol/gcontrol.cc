@@ -84,7 +84,9 @@ client::CommandDoc doc() {
       "HeldAside=KIND:NAME: one of them goes, and what still runs of it is ended; administrators only\n\n"
       "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; completing; "
       "wait_job ID "
-      "(returns once it runs); listpids [JOB|JOB.STEP] (processes of jobs on this machine: one's own, or root's of "
+      "(returns once it runs); notify JOB TEXT (a line in the standard error of its script, and at the clients of its "
+      "steps and at its galloc); top IDS (before the other jobs of the same user, account, partition and QOS, "
+      "whose nice values rise); listpids [JOB|JOB.STEP] (processes of jobs on this machine: one's own, or root's of "
       "all); "
       "errnumstr NUMBER; reconfigure; "
       "ping; version; help\n\n"
@@ -100,7 +102,7 @@ client::CommandDoc doc() {
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
   d.words =
       "show update create delete hold uhold release requeue requeuehold suspend resume reconfigure ping snapshot "
-      "version write completing wait_job errnumstr listpids help";
+      "version write completing wait_job notify top errnumstr listpids help";
   d.examples = {
       {"gcontrol show job 7 --history", "what happened to job 7"},
       {"gcontrol show events node=n3 last=20", "what happened to n3 of late"},
@@ -130,17 +132,33 @@ struct Verb {
   int (*run)(const Program&, const ControlOptions&, Args);
 };
 constexpr Verb kVerbs[] = {
-    {"show", control_show},           {"update", control_update},         {"create", control_create},
-    {"delete", control_delete},       {"hold", act<wire::kHold>},         {"uhold", act<wire::kUserHold>},
-    {"release", act<wire::kRelease>}, {"requeue", act<wire::kRequeue>},   {"requeuehold", act<wire::kRequeueHold>},
-    {"suspend", act<wire::kSuspend>}, {"resume", act<wire::kResume>},     {"reconfigure", control_reconfigure},
-    {"ping", control_ping},           {"snapshot", control_snapshot},     {"version", show_version},
-    {"write", control_write},         {"completing", control_completing}, {"wait_job", control_wait_job},
-    {"errnumstr", control_errnumstr}, {"listpids", control_listpids},     {"help", show_help},
+    {"show", control_show},
+    {"update", control_update},
+    {"create", control_create},
+    {"delete", control_delete},
+    {"hold", act<wire::kHold>},
+    {"uhold", act<wire::kUserHold>},
+    {"release", act<wire::kRelease>},
+    {"requeue", act<wire::kRequeue>},
+    {"requeuehold", act<wire::kRequeueHold>},
+    {"suspend", act<wire::kSuspend>},
+    {"resume", act<wire::kResume>},
+    {"reconfigure", control_reconfigure},
+    {"ping", control_ping},
+    {"snapshot", control_snapshot},
+    {"version", show_version},
+    {"write", control_write},
+    {"completing", control_completing},
+    {"wait_job", control_wait_job},
+    {"errnumstr", control_errnumstr},
+    {"listpids", control_listpids},
+    {"notify", control_notify},
+    {"top", control_top},
+    {"help", show_help},
 };
-constexpr Text kNotHere[] = {
-    "abort", "cancel_reboot", "reboot", "shutdown", "setdebug",          "setdebugflags", "takeover", "top",
-    "token", "notify",        "power",  "cluster",  "fsdampeningfactor", "pidinfo",       "scontrol"};
+constexpr Text kNotHere[] = {"abort",    "cancel_reboot", "reboot", "shutdown", "setdebug",          "setdebugflags",
+                             "takeover", "token",         "power",  "cluster",  "fsdampeningfactor", "pidinfo",
+                             "scontrol"};
 
 int show_help(const Program& program, const ControlOptions&, Args words) {
   if (!words.empty()) return refuse_operand(program, words.front(), "help takes no arguments");

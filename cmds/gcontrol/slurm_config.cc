@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "client/conn/program.h"
 #include "model/named_counts.h"
 #include "model/task_set.h"
 
@@ -160,7 +161,7 @@ void add_daemons(Lines& out, const Facts& f, const std::string& path) {
   out.emplace_back("SlurmdTimeout", f.seconds("links.node_timeout"));
   out.emplace_back("SlurmdUser", "root(0)");
   out.emplace_back("SLURM_CONF", path);
-  out.emplace_back("SLURM_VERSION", "23.11.4");
+  out.emplace_back("SLURM_VERSION", std::string(client::kSlurmVersion));
   out.emplace_back("StateSaveLocation", f.of("controller.state_dir"));
   out.emplace_back("TaskEpilog", f.or_null("node_daemon.task_epilog"));
   out.emplace_back("TaskPlugin", "task/affinity,task/cgroup");

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "model/array.h"
@@ -257,7 +258,8 @@ struct Job {
   base::JobId id;
   JobSpec spec;
   JobState state = JobState::kPending;
-  std::variant<Waiting, Placed, Ended> phase;
+  /// What few of many jobs are in lies apart: a job that waits does not take the room of one that runs.
+  std::variant<Waiting, base::Boxed<Placed>, base::Boxed<Ended>> phase;
   base::Time submitted;
   base::Time eligible;                  ///< Since when it could have run.
   uint32_t attempt = 0;                 ///< Number of placements so far.
@@ -273,13 +275,22 @@ struct Job {
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&phase); }
   Waiting* waiting() { return std::get_if<Waiting>(&phase); }
-  const Placed* placed() const { return std::get_if<Placed>(&phase); }
-  Placed* placed() { return std::get_if<Placed>(&phase); }
-  const Ended* ended() const { return std::get_if<Ended>(&phase); }
+  const Placed* placed() const { return inside(std::get_if<base::Boxed<Placed>>(&phase)); }
+  Placed* placed() {
+    auto* box = std::get_if<base::Boxed<Placed>>(&phase);
+    return box == nullptr ? nullptr : &box->edit();
+  }
+  const Ended* ended() const { return inside(std::get_if<base::Boxed<Ended>>(&phase)); }
   bool is_held() const { return spec.hold_user || spec.hold_admin; }
   /// The phase belongs to the state.
   bool is_consistent() const;
   bool operator==(const Job&) const = default;
+
+ private:
+  template <class T>
+  static const T* inside(const base::Boxed<T>* box) {
+    return box == nullptr ? nullptr : &**box;
+  }
 };
 
 }  // namespace gw::model

@@ -40,9 +40,10 @@ void RunUse::merge(const RunUse& other, std::string_view node) {
     UseSpread& to = spreads[k];
     const UseSpread& from = other.spreads[k];
     to.sum = sum_of(to.sum, from.sum);
-    if (tasks == 0 || from.most > to.most) to.most = from.most, to.most_task = from.most_task, to.most_node = node;
+    if (tasks == 0 || from.most > to.most)
+      to.most = from.most, to.most_task = from.most_task, to.most_node = std::string(node);
     if (tasks == 0 || from.least < to.least)
-      to.least = from.least, to.least_task = from.least_task, to.least_node = node;
+      to.least = from.least, to.least_task = from.least_task, to.least_node = std::string(node);
   }
   tasks = static_cast<uint32_t>(sum_of(tasks, other.tasks) > UINT32_MAX ? UINT32_MAX : sum_of(tasks, other.tasks));
 }

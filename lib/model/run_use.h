@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/boxed.h"
+
 namespace gw::model {
 
 /// What is counted, task by task.
@@ -25,8 +27,8 @@ inline constexpr size_t kUseKinds = 6;
 /// How much of one resource the tasks used.
 struct UseSpread {
   uint64_t sum = 0, most = 0, least = 0;
-  uint32_t most_task = 0, least_task = 0;  ///< Ranks.
-  std::string most_node, least_node;       ///< Empty where the run has one node.
+  uint32_t most_task = 0, least_task = 0;          ///< Ranks.
+  base::Boxed<std::string> most_node, least_node;  ///< Empty where the run has one node.
   bool operator==(const UseSpread&) const = default;
 };
 

@@ -169,7 +169,7 @@ base::Result<TaskSet> TaskSet::parse(std::string_view text) {
   GW_TRY(ranges, read_ranges(text));
   TaskSet set;
   if (are_in_order(ranges))
-    set.ranges_.assign(ranges.begin(), ranges.end());
+    set.ranges_ = std::deque<TaskRange>(ranges.begin(), ranges.end());
   else
     set.ranges_ = Marks(ranges).ranges();
   return set;
@@ -190,32 +190,34 @@ base::Result<TaskSet> TaskSet::of(std::deque<TaskRange> ranges) {
 
 uint32_t TaskSet::size() const {
   uint32_t count = 0;
-  for (const TaskRange& range : ranges_) count += range.size();
+  for (const TaskRange& range : *ranges_) count += range.size();
   return count;
 }
 
 bool TaskSet::contains(uint32_t index) const { return next(index) == index; }
 
 std::optional<uint32_t> TaskSet::next(uint32_t from) const {
-  const auto range = std::ranges::lower_bound(ranges_, from, {}, &TaskRange::last);
-  if (range == ranges_.end()) return std::nullopt;
+  const auto range = std::ranges::lower_bound(*ranges_, from, {}, &TaskRange::last);
+  if (range == ranges_->end()) return std::nullopt;
   if (from <= range->first) return range->first;
   return range->first + (from - range->first + range->step - 1) / range->step * range->step;
 }
 
 void TaskSet::drop_below(uint32_t index) {
-  while (!ranges_.empty() && ranges_.front().last < index) ranges_.pop_front();
-  if (ranges_.empty() || ranges_.front().first >= index) return;
-  TaskRange& range = ranges_.front();
+  std::deque<TaskRange>& ranges = ranges_.edit();
+  while (!ranges.empty() && ranges.front().last < index) ranges.pop_front();
+  if (ranges.empty() || ranges.front().first >= index) return;
+  TaskRange& range = ranges.front();
   range.first = *next(index);
   if (range.first == range.last) range.step = 1;
 }
 
 uint32_t TaskSet::take_front() {
-  TaskRange& range = ranges_.front();
+  std::deque<TaskRange>& ranges = ranges_.edit();
+  TaskRange& range = ranges.front();
   const uint32_t index = range.first;
   if (range.first == range.last) {
-    ranges_.pop_front();
+    ranges.pop_front();
   } else {
     range.first += range.step;
     if (range.first == range.last) range.step = 1;
@@ -225,59 +227,61 @@ uint32_t TaskSet::take_front() {
 
 bool TaskSet::take(uint32_t index) {
   if (!contains(index)) return false;
-  const auto at = std::ranges::lower_bound(ranges_, index, {}, &TaskRange::last);
+  std::deque<TaskRange>& ranges = ranges_.edit();
+  const auto at = std::ranges::lower_bound(ranges, index, {}, &TaskRange::last);
   const TaskRange whole = *at;
   const auto piece = [&](uint32_t first, uint32_t last) {
     return TaskRange{first, last, first == last ? 1 : whole.step};
   };
-  auto next = ranges_.erase(at);
-  if (index < whole.last) next = ranges_.insert(next, piece(index + whole.step, whole.last));
-  if (index > whole.first) ranges_.insert(next, piece(whole.first, index - whole.step));
+  auto next = ranges.erase(at);
+  if (index < whole.last) next = ranges.insert(next, piece(index + whole.step, whole.last));
+  if (index > whole.first) ranges.insert(next, piece(whole.first, index - whole.step));
   return true;
 }
 
 void TaskSet::add(uint32_t index) {
-  auto next = std::ranges::lower_bound(ranges_, index, {}, &TaskRange::last);
-  if (next != ranges_.end() && next->first < index) {  // between two of a range with steps
+  std::deque<TaskRange>& ranges = ranges_.edit();
+  auto next = std::ranges::lower_bound(ranges, index, {}, &TaskRange::last);
+  if (next != ranges.end() && next->first < index) {  // between two of a range with steps
     const TaskRange whole = *next;
     const uint32_t before = whole.first + (index - whole.first) / whole.step * whole.step;
-    next = ranges_.erase(next);
+    next = ranges.erase(next);
     const uint32_t after = before + whole.step;
-    next = ranges_.insert(next, TaskRange{after, whole.last, after == whole.last ? 1 : whole.step});
-    next = ranges_.insert(next, TaskRange{whole.first, before, before == whole.first ? 1 : whole.step});
+    next = ranges.insert(next, TaskRange{after, whole.last, after == whole.last ? 1 : whole.step});
+    next = ranges.insert(next, TaskRange{whole.first, before, before == whole.first ? 1 : whole.step});
     ++next;
   }
-  const bool follows = next != ranges_.begin() && std::prev(next)->step == 1 && std::prev(next)->last + 1 == index;
+  const bool follows = next != ranges.begin() && std::prev(next)->step == 1 && std::prev(next)->last + 1 == index;
   if (follows)
     std::prev(next)->last = index;
   else
-    ranges_.insert(next, TaskRange{index, index, 1});
+    ranges.insert(next, TaskRange{index, index, 1});
 }
 
 TaskSet TaskSet::common(const TaskSet& o) const {
   TaskSet out;
-  for (auto a = ranges_.begin(), b = o.ranges_.begin(); a != ranges_.end() && b != o.ranges_.end();) {
-    if (const auto both = in_both(*a, *b)) out.ranges_.push_back(*both);
+  for (auto a = ranges_->begin(), b = o.ranges_->begin(); a != ranges_->end() && b != o.ranges_->end();) {
+    if (const auto both = in_both(*a, *b)) out.ranges_.edit().push_back(*both);
     ++(a->last < b->last ? a : b);
   }
   return out;
 }
 
 TaskSet TaskSet::without(const TaskSet& o) const {
-  Marks marks(ranges_);
-  marks.take_out(Marks(o.ranges_));
+  Marks marks(*ranges_);
+  marks.take_out(Marks(*o.ranges_));
   TaskSet out;
   out.ranges_ = marks.ranges();
   return out;
 }
 
 bool TaskSet::has_same(const TaskSet& o) const {
-  return size() == o.size() && Marks(ranges_).ranges() == Marks(o.ranges_).ranges();
+  return size() == o.size() && Marks(*ranges_).ranges() == Marks(*o.ranges_).ranges();
 }
 
 std::string TaskSet::text() const {
   std::string out;
-  for (const TaskRange& range : ranges_) {
+  for (const TaskRange& range : *ranges_) {
     if (!out.empty()) out += ',';
     out += std::to_string(range.first);
     if (range.size() == 2 && range.step > 1)

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/boxed.h"
 #include "base/result.h"
 
 namespace gw::model {
@@ -37,16 +38,16 @@ class TaskSet {
   /// Of ranges as ranges() gave them. Errors: they break an invariant, so that they came from somewhere else.
   static base::Result<TaskSet> of(std::deque<TaskRange> ranges);
 
-  bool empty() const { return ranges_.empty(); }
+  bool empty() const { return ranges_->empty(); }
   uint32_t size() const;
   bool contains(uint32_t index) const;
   /// Smallest and largest; the set is not empty.
-  uint32_t front() const { return ranges_.front().first; }
-  uint32_t back() const { return ranges_.back().last; }
+  uint32_t front() const { return ranges_->front().first; }
+  uint32_t back() const { return ranges_->back().last; }
   /// Smallest index not below `from`; none if there is none.
   std::optional<uint32_t> next(uint32_t from) const;
   /// The step, if all is one range; 1 otherwise: SLURM_ARRAY_TASK_STEP.
-  uint32_t step() const { return ranges_.size() == 1 ? ranges_.front().step : 1; }
+  uint32_t step() const { return ranges_->size() == 1 ? ranges_->front().step : 1; }
 
   /// Takes those below `index` out.
   void drop_below(uint32_t index);
@@ -64,12 +65,12 @@ class TaskSet {
 
   /// "0-15:4,17": as squeue shows what is left of an array; reads back as the same set.
   std::string text() const;
-  const std::deque<TaskRange>& ranges() const { return ranges_; }
+  const std::deque<TaskRange>& ranges() const { return *ranges_; }
   bool operator==(const TaskSet&) const = default;
 
  private:
   class Marks;
-  std::deque<TaskRange> ranges_;
+  base::Boxed<std::deque<TaskRange>> ranges_;  ///< Most sets are empty, and an empty deque is not small.
 };
 
 /// What Slurm says of an array that cannot be.

@@ -118,9 +118,14 @@ CREATE INDEX array_jobs_by_task ON array_jobs(array, task, id);
 ALTER TABLE arrays ADD COLUMN ranges BLOB NOT NULL DEFAULT x'';
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2},   {3, kVersion3},  {4, kVersion4},
-                                     {5, kVersion5}, {6, kVersion6},   {7, kVersion7},  {8, kVersion8},
-                                     {9, kVersion9}, {10, kVersion10}, {11, kVersion11}};
+// What happened to nodes, quotas and partitions is found without reading what happened to jobs.
+constexpr char kVersion12[] = R"sql(
+CREATE INDEX events_of_no_job ON events(seq) WHERE job = 0;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2},   {3, kVersion3},   {4, kVersion4},
+                                     {5, kVersion5}, {6, kVersion6},   {7, kVersion7},   {8, kVersion8},
+                                     {9, kVersion9}, {10, kVersion10}, {11, kVersion11}, {12, kVersion12}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

@@ -13,9 +13,11 @@ namespace {
 
 using base::ErrorCode;
 
-// At most ?1 of them, with at most ?2 bytes of each text.
-#define GW_NEWEST_EVENTS(which) \
-  "SELECT seq,at,job,node,kind,substr(CAST(text AS BLOB),1,?2),uid FROM events " which " ORDER BY seq DESC LIMIT ?1"
+// At most ?1 of them, with at most ?2 bytes of each text, from ?3 to ?4. A controller's clock may be set back, so that
+// `at` need not follow `seq`.
+#define GW_NEWEST_EVENTS(which)                                                  \
+  "SELECT seq,at,job,node,kind,substr(CAST(text AS BLOB),1,?2),uid FROM events " \
+  "WHERE at>=?3 AND at<=?4 AND " which " ORDER BY seq DESC LIMIT ?1"
 
 // Ends a statement's run, and with it the read transaction, on every way out.
 class Run {
@@ -34,30 +36,35 @@ class SqliteReader final : public Reader {
   explicit SqliteReader(Database db) : db_(std::move(db)) {}
 
   base::Status prepare() {
-    GW_TRY(all, db_.prepare(GW_NEWEST_EVENTS("")));
-    GW_TRY(of_job, db_.prepare(GW_NEWEST_EVENTS("WHERE job=?3 AND job<>0")));
-    GW_TRY(of_node, db_.prepare(GW_NEWEST_EVENTS("WHERE node=?3 AND node<>''")));
+    GW_TRY(all, db_.prepare(GW_NEWEST_EVENTS("1")));
+    GW_TRY(of_job, db_.prepare(GW_NEWEST_EVENTS("job=?5 AND job<>0")));
+    GW_TRY(of_node, db_.prepare(GW_NEWEST_EVENTS("node=?5 AND node<>''")));
+    GW_TRY(of_no_job, db_.prepare(GW_NEWEST_EVENTS("job=0")));
     GW_TRY(ended, db_.prepare("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE id=?1"));
     GW_TRY(blob, db_.prepare("SELECT bytes FROM blobs WHERE hash=?1"));
     all_events_ = std::move(all);
     events_of_job_ = std::move(of_job);
     events_of_node_ = std::move(of_node);
+    events_of_no_job_ = std::move(of_no_job);
     ended_ = std::move(ended);
     blob_ = std::move(blob);
     return {};
   }
 
   base::Result<std::vector<EventRow>> events(const EventFilter& filter) override {
-    Statement& s = filter.job ? events_of_job_ : filter.node.empty() ? all_events_ : events_of_node_;
+    Statement& s = filter.job             ? events_of_job_
+                   : !filter.node.empty() ? events_of_node_
+                   : filter.of_no_job     ? events_of_no_job_
+                                          : all_events_;
     Run run(s);
     const auto bounded = [](size_t n) { return static_cast<int64_t>(std::min<size_t>(n, INT32_MAX)); };
     const int64_t most = bounded(filter.most), most_text = bounded(filter.most_text);
     if (filter.job)
-      s.bind(most, most_text, filter.job.value);
+      s.bind(most, most_text, filter.since.us, filter.until.us, filter.job.value);
     else if (filter.node.empty())
-      s.bind(most, most_text);
+      s.bind(most, most_text, filter.since.us, filter.until.us);
     else
-      s.bind(most, most_text, std::string_view(filter.node));
+      s.bind(most, most_text, filter.since.us, filter.until.us, std::string_view(filter.node));
     std::vector<EventRow> rows;
     int code;
     while ((code = s.step()) == SQLITE_ROW) rows.push_back(read_event(s));
@@ -92,7 +99,7 @@ class SqliteReader final : public Reader {
   }
 
   Database db_;
-  Statement all_events_, events_of_job_, events_of_node_, ended_, blob_;
+  Statement all_events_, events_of_job_, events_of_node_, events_of_no_job_, ended_, blob_;
 };
 
 }  // namespace

@@ -86,8 +86,10 @@ constexpr MessageBounds kSubmitBounds = {"SubmitRequest", "A submission", kSubmi
 
 constexpr FieldBound kShowJob[] = {u32(1, "id"), flag(2, "history"), flag(3, "script"), flag(4, "environment")};
 constexpr MessageBounds kShowJobBounds = {"ShowJobRequest", {}, kShowJob};
-constexpr FieldBound kWaitJob[] = {u32(1, "id"), flag(2, "until_started"), flag(3, "attend")};
+constexpr FieldBound kWaitJob[] = {u32(1, "id"), flag(2, "until_started"), flag(3, "attend"), flag(4, "notices")};
 constexpr MessageBounds kWaitJobBounds = {"WaitJobRequest", {}, kWaitJob};
+constexpr FieldBound kNotifyJob[] = {u32(1, "id"), text(2, "text", kNoticeBytes, "message to a job")};
+constexpr MessageBounds kNotifyJobBounds = {"NotifyJobRequest", {}, kNotifyJob};
 constexpr FieldBound kCancel[] = {part(1, "filter", kJobFilterBounds), i32(2, "signo", 0, kSignals, "signal"),
                                   flag(3, "batch_only"), flag(4, "full")};
 constexpr MessageBounds kCancelBounds = {"CancelRequest", {}, kCancel};
@@ -339,8 +341,9 @@ constexpr FieldBound kCheckpointed[] = {u32(1, "job_id")};
 constexpr MessageBounds kCheckpointedBounds = {"CheckpointedRequest", {}, kCheckpointed};
 
 constexpr MessageBounds kShowConfigBounds = {"ShowConfigRequest", {}, {}};
-constexpr FieldBound kListEvents[] = {u32(1, "job"), text(2, "node", kNameBytes, "node of events"),
-                                      u32(3, "last", kMostEvents, "last events")};
+constexpr FieldBound kListEvents[] = {
+    u32(1, "job"),        text(2, "node", kNameBytes, "node of events"), u32(3, "last", kMostEvents, "last events"),
+    flag(4, "of_no_job"), i64(5, "since_us", INT64_MIN, INT64_MAX),      i64(6, "until_us", INT64_MIN, INT64_MAX)};
 constexpr MessageBounds kListEventsBounds = {"ListEventsRequest", {}, kListEvents};
 constexpr MessageBounds kListHeldAsideBounds = {"ListHeldAsideRequest", {}, {}};
 constexpr FieldBound kDeleteHeldAside[] = {text(1, "kind", kKeyBytes, "kind of a row that is held aside"),
@@ -402,6 +405,7 @@ constexpr FieldBound kApiRequest[] = {
     part(75, "sum_records", kSumRecordsBounds),
     part(76, "show_figures", kShowFiguresBounds),
     part(77, "amend_job", kAmendJobBounds),
+    part(78, "notify_job", kNotifyJobBounds),
 };
 
 }  // namespace

@@ -90,7 +90,8 @@ constexpr FieldBound kRegister[] = {
 };
 constexpr MessageBounds kRegisterBounds = {"Register", "A node registers", kRegister};
 
-constexpr FieldBound kHeartbeat[] = {i64(1, "now_us", kPast, INT64_MAX), i64(2, "echo_us", kPast, INT64_MAX)};
+constexpr FieldBound kHeartbeat[] = {i64(1, "now_us", kPast, INT64_MAX), i64(2, "echo_us", kPast, INT64_MAX),
+                                     u32(3, "load_centi"), u64(4, "free_mem_mb")};
 constexpr MessageBounds kHeartbeatBounds = {"Heartbeat", {}, kHeartbeat};
 constexpr FieldBound kPrepared[] = {u32(1, "job"), u32(2, "attempt"), u32(3, "step"), text(4, "address", kNameBytes),
                                     text(5, "key", kKeyBytes)};

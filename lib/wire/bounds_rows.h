@@ -19,6 +19,7 @@ constexpr uint64_t kNameBytes = 256;  // of users, groups, partitions, nodes, QO
 constexpr uint64_t kPathBytes = 4096;
 constexpr uint64_t kBindingBytes = 8192;
 constexpr uint64_t kKeyBytes = 64;
+constexpr uint64_t kNoticeBytes = 1000;  // as a stream tells a client at once
 constexpr Name kTimeHint = "a length of time up to 100 years, or UNLIMITED";
 constexpr Name kMomentHint = "a time between 1970 and 3000";
 

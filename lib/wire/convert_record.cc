@@ -33,8 +33,8 @@ RunUse to_wire(const model::RunUse& u) {
     to.set_least(spread.least);
     to.set_most_task(spread.most_task);
     to.set_least_task(spread.least_task);
-    to.set_most_node(spread.most_node);
-    to.set_least_node(spread.least_node);
+    to.set_most_node(*spread.most_node);
+    to.set_least_node(*spread.least_node);
   }
   if (u.gpu != model::GpuUse()) *w.mutable_gpu() = to_wire(u.gpu);
   return w;

@@ -362,7 +362,7 @@ inline constexpr std::array kOfTimesAndScript = std::to_array<JobAttribute>({
                     U::kPriorityFieldNumber)},
      .show_key = "Priority",
      .json_key = "priority",
-     .column = {'Q', "Priority", "PRIORITY"},
+     .column = {'Q', "PriorityLong", "PRIORITY"},
      .shown = kByHand,
      .kept = kept<&M::priority, &W::priority, &W::set_priority>(W::kPriorityFieldNumber),
      .least = -rows::kPriority,

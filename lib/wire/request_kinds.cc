@@ -51,6 +51,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kSumRecords:
     case Kind::kShowFigures:
     case Kind::kAmendJob:
+    case Kind::kNotifyJob:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

@@ -64,6 +64,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kUpdateJob, "update_job", kOwnJobs, kChanges},
     {Kind::kJobAction, "job_action", kOwnJobs, kChanges},
     {Kind::kAmendJob, "amend_job", kOwnJobs, kChanges},
+    {Kind::kNotifyJob, "notify_job", kOwnJobs},
     {Kind::kCheckpointed, "checkpointed", kOwnJobs, kChanges},
     {Kind::kListPriorities, "list_priorities", kEverybody},
 

@@ -38,6 +38,7 @@ void on_controller(Core& core, const wire::ControllerToNode& message) {
   if (message.has_go()) on_go(core, message.go());
   if (message.has_stop()) on_stop(core, message.stop());
   if (message.has_signal()) on_signal(core, message.signal());
+  if (message.has_notice()) on_notice(core, message.notice());
   if (message.has_resize()) on_resize(core, message.resize());
   if (message.has_suspend()) on_suspend(core, message.suspend());
   if (message.has_resume()) on_resume(core, message.resume());

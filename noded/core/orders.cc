@@ -144,6 +144,14 @@ void on_signal(Core& core, const wire::Signal& message) {
   for (const RunKey& step : core.runs.live_steps(key)) core.out.tell_shepherd(*core.runs.find(step), signal);
 }
 
+void on_notice(Core& core, const wire::Notice& message) {
+  const Run* run = core.runs.find(RunKey::of(message));
+  if (run == nullptr || !run->has_shepherd()) return;
+  wire::ToShepherd notice;
+  notice.mutable_notice()->set_text(message.text());
+  core.out.tell_shepherd(*run, notice);
+}
+
 void on_resize(Core& core, const wire::Resize& message) {
   const Run* run = core.runs.find({message.job(), message.attempt(), 0});
   if (run == nullptr || !run->has_shepherd() || run->stop.is_asked || run->exit) return;

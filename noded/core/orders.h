@@ -14,6 +14,8 @@ void on_go(Core& core, const wire::Go& message);
 void on_stop(Core& core, const wire::Stop& message);
 /// Likewise.
 void on_signal(Core& core, const wire::Signal& message);
+/// A line for the standard error of a script or for the client of a step.
+void on_notice(Core& core, const wire::Notice& message);
 void on_resize(Core& core, const wire::Resize& message);
 /// The controller knows of the end, of a step, too.
 void on_ack(Core& core, const wire::Ack& message);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -32,6 +33,17 @@ int64_t boot_seconds() {
   for (std::string line; std::getline(stat, line);)
     if (line.starts_with("btime ")) return std::atoll(line.c_str() + 6);
   return 0;
+}
+
+/// A heartbeat, with what only the machine itself knows.
+wire::NodeToController with_load(wire::NodeToController beat) {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return beat;
+  constexpr size_t kFiveMinutes = 1;  // of the loads over 1, 5 and 15
+  const uint64_t centi = static_cast<uint64_t>(info.loads[kFiveMinutes]) * 100 >> SI_LOAD_SHIFT;
+  beat.mutable_heartbeat()->set_load_centi(static_cast<uint32_t>(std::min<uint64_t>(centi, UINT32_MAX)));
+  beat.mutable_heartbeat()->set_free_mem_mb(static_cast<uint64_t>(info.freeram) * info.mem_unit >> 20);
+  return beat;
 }
 
 wire::NodeHost this_host() {
@@ -164,8 +176,9 @@ void Daemon::handle(const Connect&) { controller_.dial(); }
 void Daemon::handle(const Disconnect& effect) { controller_.drop(effect.why); }
 
 void Daemon::handle(const SendToController& effect) {
-  if (!effect.message.has_register_node()) return controller_.send(effect.message);
+  if (!effect.message.has_register_node() && !effect.message.has_heartbeat()) return controller_.send(effect.message);
   wire::NodeToController message = effect.message;
+  if (message.has_heartbeat()) return controller_.send(with_load(std::move(message)));
   message.mutable_register_node()->set_now_us(base::SystemClock().now().us);  // for the clock offset: the real clock
   controller_.send(message);
 }

@@ -55,7 +55,7 @@ class Requests {
     add("wait_job", kFirstUid, wait);
   }
   void jobs() {
-    ApiRequest cancel, update, action, amend, checkpointed;
+    ApiRequest cancel, update, action, amend, notify, checkpointed;
     cancel.mutable_cancel()->mutable_filter()->add_ids(w_.waiting.value);
     add("cancel", kFirstUid, cancel);
     update.mutable_update_job()->add_ids(w_.waiting.value);
@@ -67,6 +67,9 @@ class Requests {
     amend.mutable_amend_job()->set_id(4'000'000'000);  // one that is in memory no more
     amend.mutable_amend_job()->set_comment("lost a disk");
     add("amend_job", kFirstUid, amend);
+    notify.mutable_notify_job()->set_id(w_.running.value);
+    notify.mutable_notify_job()->set_text("mind the gap");
+    add("notify_job", kFirstUid, notify);
     checkpointed.mutable_checkpointed()->set_job_id(w_.running.value);
     add("checkpointed", kFirstUid, checkpointed);
   }

@@ -61,6 +61,36 @@ def test_requeued(cluster):
     assert cluster.wait_ended(job) == "CANCELLED"
 
 
+def notified(cluster, job, *words, command="gcontrol"):
+    cluster.run(command, "notify", job, *words)
+
+
+def test_a_message_to_a_script(cluster):
+    job = running(cluster, "-e", "err-%j")
+    notified(cluster, job, "the", "site closes\x1b[2J", "at five")
+    line = wait_for(lambda: output(cluster, job, "StdErr"), "the message")
+    assert line == "gstepd: error: the site closes\\x1b[2J at five\n"
+    assert output(cluster, job) == "begun\n"
+    cluster.run("gcancel", job)
+    done = cluster.run("gcontrol", "notify", job, "late", check=False)
+    assert done.returncode == 1 and "nobody would read a message to job" in done.stderr
+    for words in ([], [job], ["abc", "x"]):
+        assert "notify: expected JOB_ID and a message" in cluster.run("scontrol", "notify", *words, check=False).stderr
+
+
+def test_a_message_to_who_waits_at_a_terminal(cluster, tmp_path):
+    said, seen = tmp_path / "err", tmp_path / "out"
+    with said.open("w") as errors, seen.open("w") as shown:
+        session = cluster.popen("salloc", "-N1", "srun", "sh", "-c", "echo begun; sleep 100", stdout=shown, stderr=errors)
+    job = wait_for(lambda: re.search(r"Granted job allocation (\d+)", said.read_text()), "an allocation")[1]
+    wait_for(lambda: "begun" in seen.read_text(), "the step")
+    for text in ("five minutes", "four minutes"):
+        cluster.run("scontrol", "notify", job, text)
+        wait_for(lambda: f"salloc: {text}\n" in said.read_text() and f"srun: error: {text}\n" in said.read_text(), "both lines")
+    cluster.run("scancel", job)
+    session.wait(timeout=30)
+
+
 def test_preempted(cluster):
     cluster.run("gacctmgr", "add", "qos", "owner", "guaranteed=gpu:16")
     cluster.run("gacctmgr", "add", "qos", "borrower", "guaranteed=gpu:0")

@@ -234,7 +234,7 @@ SINFO = {"P": ("PARTITION", "main*"), "R": ("PARTITION", "main"), "C": ("CPUS(A/
          "F": ("NODES(A/I/O/T)", "0/2/0/2"), "A": ("NODES(A/I)", "0/2"), "D": ("NODES", "2"), "T": ("STATE", "idle"),
          "t": ("STATE", "idle"), "N": ("NODELIST", "n[0-1]"), "c": ("CPUS", "224"), "m": ("MEMORY", "2097152"),
          "f": ("AVAIL_FEATURES", "(null)"), "G": ("GRES", "gpu:h100:8"), "l": ("TIMELIMIT", "infinite"), "p": ("PRIO_TIER", "1"),
-         "a": ("AVAIL", "up"), "E": ("REASON", "none"), "O": ("CPU_LOAD", "N/A"), "b": ("ACTIVE_FEATURES", "(null)"),
+         "a": ("AVAIL", "up"), "E": ("REASON", "none"), "b": ("ACTIVE_FEATURES", "(null)"),
          "B": ("MAX_CPUS_PER_NODE", "UNLIMITED"), "d": ("TMP_DISK", "0"), "g": ("GROUPS", "all"), "h": ("OVERSUBS", "NO"),
          "H": ("TIMESTAMP", "Unknown"), "I": ("PRIO_JOB_FACTOR", "1"), "M": ("PREEMPT_MODE", "OFF"), "r": ("ROOT", "no"),
          "s": ("JOB_SIZE", "1-infinite"), "S": ("ALLOCNODES", "all"), "u": ("USER", "Unknown"), "U": ("USER", "Unknown"),

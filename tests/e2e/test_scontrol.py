@@ -1,5 +1,6 @@
 """What scontrol and sinfo show beside jobs and nodes: processes, sentences of errors, limits in use, reservations."""
 
+import json
 import re
 
 import pytest
@@ -157,3 +158,34 @@ def test_srun_puts_the_users_name_into_names_of_files(cluster, tmp_path):
     user = cluster.run("id", "-un").stdout.strip()
     cluster.run("env", "-u", "USER", cluster.bin / "grun", "-o", f"{tmp_path}/of-%u", "echo", "here")
     assert (tmp_path / f"of-{user}").read_text() == "here\n"
+
+
+def test_top_puts_a_job_before_the_others_of_its_user_alone(cluster):
+    blocker = cluster.run("sbatch", "--parsable", "-N2", "--exclusive", "--wrap", "sleep 1000").stdout.strip()
+    cluster.wait_state(int(blocker), "RUNNING")
+
+    def waiting(*options, user="nobody"):
+        job = cluster.run("sbatch", "--parsable", "-N2", "--exclusive", *options, "--wrap", "true", user=user).stdout.strip()
+        wait_for(lambda: cluster.show(job, "%r") in ("Resources", "Priority"), "a place in line")
+        return job
+
+    def order():
+        rows = {row["job_id"]: (-row["score"], row["job_id"]) for row in json.loads(cluster.run("gprio", "--json").stdout)["jobs"]}
+        return [str(job) for job in sorted(rows, key=rows.get)]
+
+    first, second = waiting(), waiting("--nice=3")
+    other = waiting(user=None)
+    last = waiting("--nice=500")
+    done = scontrol(cluster, "top", last, user="nobody", check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert order() == [other, last, first, second]
+    assert cluster.show(other, "%y") == "0" and cluster.show(last, "%y") == "500", "nobody gains by it"
+    scontrol(cluster, "top", f"{second},{first}", user="nobody")
+    assert order() == [other, second, first, last]
+    scontrol(cluster, "update", f"JobId={last}", "Priority=5000000")
+    assert f"job {last} stays before job {first}" in scontrol(cluster, "top", first, check=False).stderr
+    for words, text in ((("x",), "Invalid job id"), ((), "expected JOB_IDS"), ((blocker,), "does not wait for resources")):
+        done = scontrol(cluster, "top", *words, check=False)
+        assert done.returncode == 1 and text in done.stderr, words
+    cluster.run("scancel", blocker, first, second, other, last)
+    cluster.wait_idle()

@@ -112,8 +112,12 @@ class Play {
             has_more |= reply->reply.more();
           }
       }
-      if (whole.has_list_nodes())  // when a node was busy last is not stored
-        for (wire::Node& node : *whole.mutable_list_nodes()->mutable_nodes()) node.clear_last_busy_us();
+      if (whole.has_list_nodes())  // when a node was busy last, and how busy it is, is not stored
+        for (wire::Node& node : *whole.mutable_list_nodes()->mutable_nodes()) {
+          node.clear_last_busy_us();
+          node.clear_load_centi();
+          node.clear_free_mem_mb();
+        }
       return whole;
     });
   }

@@ -78,6 +78,10 @@ wire::Node describe(const Core& core, const model::Node& node, bool with_topolog
     for (uint32_t g = share->gpus.next(0); g != UINT32_MAX; g = share->gpus.next(g + 1))
       (*out.mutable_gpu_jobs())[g] = id.value;
   }
+  if (const auto load = core.watch.loads.find(node.id); node.connected && load != core.watch.loads.end()) {
+    if (load->second.centi) out.set_load_centi(*load->second.centi);
+    if (load->second.free_mem_mb) out.set_free_mem_mb(*load->second.free_mem_mb);
+  }
   out.set_last_busy_us(core.placements.last_busy(node.id, core.now).us);
   out.set_alloc_gres(model::format_gres(gres));
   out.set_alloc_cpus(cpus);
@@ -186,7 +190,7 @@ void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     if (waits >= kMostWaits)
       return core.out.refuse(conn, request.id(),
                              {base::ErrorCode::kInvalid, "this connection waits for 100 jobs already", ""});
-    core.clients.waiters.emplace(id, Waiter{conn, request.id(), until_started});
+    core.clients.waiters.emplace(id, Waiter{conn, request.id(), until_started, request.wait_job().notices()});
     return;
   }
   wire::ApiReply out;

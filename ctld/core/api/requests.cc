@@ -14,6 +14,7 @@
 #include "ctld/core/api/figures.h"
 #include "ctld/core/api/held.h"
 #include "ctld/core/api/job_actions.h"
+#include "ctld/core/api/notify.h"
 #include "ctld/core/api/priorities.h"
 #include "ctld/core/api/query.h"
 #include "ctld/core/cluster/nodes.h"
@@ -73,8 +74,17 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   if (q.job() != 0 && !q.node().empty())
     return core.out.refuse(conn, request.id(),
                            base::Error{ErrorCode::kInvalid, "events of a job or of a node, not of both", ""});
+  if (q.of_no_job() && (q.job() != 0 || !q.node().empty()))
+    return core.out.refuse(conn, request.id(),
+                           base::Error{ErrorCode::kInvalid, "events of no job are not of a job or of a node", ""});
   ReadStored read{.conn = conn, .reader_uid = caller.uid};
-  read.events = {JobId(q.job()), q.node(), q.last() == 0 ? kUsual : q.last(), kTextBytes};
+  read.events = {JobId(q.job()),
+                 q.node(),
+                 q.of_no_job(),
+                 {q.since_us()},
+                 q.until_us() == 0 ? base::Time::never() : base::Time{q.until_us()},
+                 q.last() == 0 ? kUsual : q.last(),
+                 kTextBytes};
   if (q.job() != 0 && !core.jobs.contains(JobId(q.job())))
     read.if_no_events = {ErrorCode::kNotFound, "there are no events of job " + read.events.job.text(),
                          "retention.events says for how long they are kept"};
@@ -136,6 +146,10 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     update_job(core, conn, caller, request);
   else if (request.has_amend_job())
     amend_job(core, conn, caller, request);
+  else if (request.has_notify_job())
+    notify_job(core, conn, caller, request);
+  else if (request.has_checkpointed())
+    checkpointed(core, conn, caller, request);
   else
     job_action(core, conn, caller, request);
 }
@@ -155,6 +169,8 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kUpdateJob:
     case Kind::kJobAction:
     case Kind::kAmendJob:
+    case Kind::kNotifyJob:
+    case Kind::kCheckpointed:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:
       return list_nodes(core, conn, request);
@@ -180,8 +196,6 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kShowShares:
     case Kind::kExplainQuota:
       return ask_scheduler(core, conn, request);
-    case Kind::kCheckpointed:
-      return checkpointed(core, conn, caller, request);
     case Kind::kCreateStep:
     case Kind::kTicket:
     case Kind::kListSteps:

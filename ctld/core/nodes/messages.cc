@@ -10,6 +10,16 @@
 #include "ctld/core/steps/use.h"
 
 namespace gw::ctld {
+namespace {
+
+NodeLoad load_of(const wire::Heartbeat& beat) {
+  NodeLoad load;
+  if (beat.has_load_centi()) load.centi = beat.load_centi();
+  if (beat.has_free_mem_mb()) load.free_mem_mb = beat.free_mem_mb();
+  return load;
+}
+
+}  // namespace
 
 void on_node_message(Core& core, LinkId link, const NodePeer& peer, const wire::NodeToController& message) {
   using Kind = wire::NodeToController;
@@ -42,6 +52,7 @@ void on_node_message(Core& core, LinkId link, const NodePeer& peer, const wire::
       return on_use(core, id, message.usage());
     case Kind::kHeartbeat:
       core.watch.answered.insert(id);
+      core.watch.loads[id] = load_of(message.heartbeat());
       return send_beat(core, id, message.heartbeat().now_us());
     default:
       return;

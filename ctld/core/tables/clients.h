@@ -26,6 +26,7 @@ struct Waiter {
   ConnId conn = 0;
   uint64_t request_id = 0;
   bool until_started = false;
+  bool takes_notices = false;
 };
 
 /// A step that other steps leave no room for yet.

@@ -14,6 +14,7 @@ namespace gw::attach {
 namespace {
 
 constexpr base::Duration kLook = base::seconds(1);
+constexpr size_t kLongestNotice = 1000;
 constexpr base::Duration kEndLook = base::milliseconds(100);
 constexpr base::Duration kEndLimit = base::seconds(3);
 
@@ -59,12 +60,26 @@ void Allocation::wait_for_start() {
       });
     });
   look_timer_ = loop_.after(kLook, [this] { look(); });
+  ask_for_start();
+}
+
+void Allocation::ask_for_start() {
   wire::ApiRequest request;
   wire::WaitJobRequest& wait = *request.mutable_wait_job();
   wait.set_id(job_);
   wait.set_until_started(true);
   wait.set_attend(is_attended_);
-  line_.call(std::move(request), [this](base::Result<wire::ApiReply> reply) { on_started(std::move(reply)); });
+  wait.set_notices(true);
+  line_.call(request, [this](base::Result<wire::ApiReply> reply) {
+    if (tells_notice(reply)) return ask_for_start();
+    on_started(std::move(reply));
+  });
+}
+
+bool Allocation::tells_notice(const base::Result<wire::ApiReply>& reply) const {
+  if (!reply || reply->wait_job().notice().empty()) return false;
+  if (message_fn_) message_fn_(base::printable(reply->wait_job().notice(), kLongestNotice));
+  return true;
 }
 
 void Allocation::look() {
@@ -123,7 +138,9 @@ void Allocation::watch(EndedFn fn) {
   wire::ApiRequest request;
   request.mutable_wait_job()->set_id(job_);
   request.mutable_wait_job()->set_attend(is_attended_);
-  line_.call(std::move(request), [fn = std::move(fn)](base::Result<wire::ApiReply> reply) {
+  request.mutable_wait_job()->set_notices(true);
+  line_.call(std::move(request), [this, fn = std::move(fn)](base::Result<wire::ApiReply> reply) {
+    if (tells_notice(reply)) return watch(fn);
     if (reply) fn(reply->wait_job().job());
   });
 }

@@ -23,6 +23,8 @@ class Allocation {
   /// `line` is used for this allocation alone; `queries` for what must not wait. Both outlive it.
   Allocation(io::Loop& loop, Errands& line, Errands& queries) : loop_(loop), line_(line), queries_(queries) {}
   void on_note(NoteFn fn) { note_fn_ = std::move(fn); }
+  /// Somebody writes to whoever waits for the job.
+  void on_message(NoteFn fn) { message_fn_ = std::move(fn); }
   /// It waits, as the first note is about to say.
   void on_pending(io::Callback fn) { pending_fn_ = std::move(fn); }
   /// Gives up if it has not started within so long.
@@ -47,7 +49,7 @@ class Allocation {
   io::Loop& loop_;
   Errands& line_;
   Errands& queries_;
-  NoteFn note_fn_;
+  NoteFn note_fn_, message_fn_;
   io::Callback pending_fn_;
   StartedFn started_fn_;
   std::optional<base::Duration> limit_;
@@ -62,6 +64,8 @@ class Allocation {
   io::Timer look_timer_, limit_timer_;
 
   void wait_for_start();
+  void ask_for_start();
+  bool tells_notice(const base::Result<wire::ApiReply>& reply) const;
   void look();
   void tell_reason(const wire::Job& job);
   void on_started(base::Result<wire::ApiReply> reply);

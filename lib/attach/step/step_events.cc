@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attach/control/tickets.h"
+#include "base/text.h"
 #include "wire/step_channels.h"
 
 namespace gw::attach {
@@ -84,6 +85,7 @@ void StepEvents::on_state(size_t index, const stream::StepState& state) {
       node.on_ready(state.text);
       return release_if_ready();
     case Of::kRunning:
+      if (!state.text.empty()) return m_.reports.say(true, base::printable(state.text, stream::kMaxStateText));
       node.on_running();
       check_running();
       if (m_.options.part == Part::kLaunch || m_.outputs.is_prepared(index)) return;

@@ -36,8 +36,8 @@ Json time_json(const RecordRow& r) {
 Json spread_json(const RecordRow& r, const model::UseSpread& spread) {
   const auto node = [&](const std::string& named) { return named.empty() ? r.nodes : named; };
   return {{"total", spread.sum},
-          {"max", {{"amount", spread.most}, {"node", node(spread.most_node)}, {"task", spread.most_task}}},
-          {"min", {{"amount", spread.least}, {"node", node(spread.least_node)}, {"task", spread.least_task}}}};
+          {"max", {{"amount", spread.most}, {"node", node(*spread.most_node)}, {"task", spread.most_task}}},
+          {"min", {{"amount", spread.least}, {"node", node(*spread.least_node)}, {"task", spread.least_task}}}};
 }
 
 /// Bytes and microseconds; null: nothing was measured.

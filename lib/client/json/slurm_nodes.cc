@@ -1,10 +1,12 @@
-// See slurm_nodes.h. What Gangway does not collect (load, energy, temperature) has Slurm's empty value.
+// See slurm_nodes.h. What Gangway does not collect (energy, temperature) has Slurm's empty value.
 #include "client/json/slurm_nodes.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/conn/program.h"
 #include "client/json/slurm_parts.h"
 #include "client/show/job_view.h"
 #include "client/show/node_view.h"
@@ -39,7 +41,7 @@ void add_machine(Json& j, const wire::Node& n) {
   j["cores"] = per_socket;
   j["specialized_cores"] = 0;
   j["cpu_binding"] = 0;
-  j["cpu_load"] = 0;
+  j["cpu_load"] = n.load_centi();
   j["specialized_cpus"] = "";
   j["energy"] = energy();
   j["external_sensors"] = Json::object();
@@ -51,7 +53,7 @@ void add_machine(Json& j, const wire::Node& n) {
   j["threads"] = n.threads_per_core();
   j["temporary_disk"] = n.tmp_mb();
   j["weight"] = n.weight();
-  j["version"] = n.version().empty() ? "" : "23.11.4";
+  j["version"] = n.version().empty() ? std::string_view() : kSlurmVersion;
 }
 
 void add_use(Json& j, const wire::Node& n) {
@@ -59,7 +61,7 @@ void add_use(Json& j, const wire::Node& n) {
   const uint64_t memory = n.schedulable_mem_mb() != 0 ? n.schedulable_mem_mb() : n.total_mem_mb();
   j["cpus"] = std::max(n.total_cpus(), cpus.total);
   j["effective_cpus"] = cpus.total;
-  j["free_mem"] = number(static_cast<int64_t>(memory > n.alloc_mem_mb() ? memory - n.alloc_mem_mb() : 0));
+  j["free_mem"] = n.has_free_mem_mb() ? number(static_cast<int64_t>(n.free_mem_mb())) : unset();
   j["gres"] = n.gres();
   j["gres_drained"] = "N/A";
   j["gres_used"] = gres_used(n);
@@ -178,19 +180,19 @@ void add_counts(Json& j, const InfoRow& row) {
   j["nodes"] = {{"allocated", by_use[0]}, {"idle", by_use[1]},      {"other", by_use[2]}, {"total", names.size()},
                 {"hostnames", names},     {"addresses", addresses}, {"nodes", names}};
   j["cpus"] = range(row, [](const wire::Node& n) { return cpu_counts(n).total; });
-  j["cpus"]["load"] = {{"minimum", 0}, {"maximum", 0}};
+  j["cpus"]["load"] = range(row, [](const wire::Node& n) { return n.load_centi(); });
   j["cpus"]["per_node"] = {{"max", infinite()}};
   j["cpus"]["allocated"] = cpus.allocated;
   j["cpus"]["idle"] = cpus.idle;
   j["cpus"]["other"] = cpus.other;
   j["cpus"]["total"] = cpus.total;
   j["memory"] = range(row, memory_of);
-  const auto free = [](const wire::Node& n) {
-    return memory_of(n) - std::min<uint64_t>(memory_of(n), n.alloc_mem_mb());
+  const bool is_free_known = std::ranges::any_of(row.nodes, [](const wire::Node* n) { return n->has_free_mem_mb(); });
+  const Json least_and_most = range(row, [](const wire::Node& n) { return n.free_mem_mb(); });
+  const auto free = [&](const char* which) {
+    return is_free_known ? number(least_and_most[which].get<int64_t>()) : unset();
   };
-  const Json least_and_most = range(row, free);
-  j["memory"]["free"] = {{"minimum", number(least_and_most["minimum"].get<int64_t>())},
-                         {"maximum", number(least_and_most["maximum"].get<int64_t>())}};
+  j["memory"]["free"] = {{"minimum", free("minimum")}, {"maximum", free("maximum")}};
   j["memory"]["allocated"] = allocated;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "client/conn/program.h"
 
 namespace gw::client::slurm {
 namespace {
@@ -57,7 +58,7 @@ void add_meta(Json& body, const Asked& asked) {
       {"command", asked.command},
       {"slurm",
        {{"version", {{"major", "23"}, {"micro", "4"}, {"minor", "11"}}},
-        {"release", "23.11.4"},
+        {"release", kSlurmVersion},
         {"cluster", asked.cluster}}}};
   body["errors"] = Json::array();
   body["warnings"] = Json::array();

@@ -80,7 +80,7 @@ Json used(const RecordRow& r, Amount amount) {
                                                       : spread.sum;
     one["count"] = value / row.divisor;
     const bool is_of_task = amount == Amount::kMost || amount == Amount::kLeast;
-    const std::string& node = amount == Amount::kMost ? spread.most_node : spread.least_node;
+    const std::string& node = amount == Amount::kMost ? *spread.most_node : *spread.least_node;
     if (is_of_task) one["task"] = amount == Amount::kMost ? spread.most_task : spread.least_task;
     if (is_of_task) one["node"] = node.empty() ? r.nodes : node;
     list.push_back(std::move(one));

@@ -43,7 +43,7 @@ void add_most(std::vector<RecordField>& f, const std::string& name, int width, i
                }});
   f.push_back({name + "Node", wide, [=](const Row& r, const Style&) {
                  const UseSpread* use = spread_of(r, kind);
-                 return use == nullptr ? std::string() : node_of(r, use->most_node);
+                 return use == nullptr ? std::string() : node_of(r, *use->most_node);
                }});
   f.push_back({name + "Task", wide, [=](const Row& r, const Style&) {
                  const UseSpread* use = spread_of(r, kind);
@@ -126,10 +126,10 @@ void add_tres(std::vector<RecordField>& f) {
     };
     add_with_gpus("Ave", true, average);
     add_with_gpus("Max", false, [=](const Row& r, UseKind k) { return part(r, k).most; });
-    add("MaxNode", 18, false, [=](const Row& r, UseKind k) { return node_of(r, part(r, k).most_node); });
+    add("MaxNode", 18, false, [=](const Row& r, UseKind k) { return node_of(r, *part(r, k).most_node); });
     add("MaxTask", 18, false, [=](const Row& r, UseKind k) { return uint64_t{part(r, k).most_task}; });
     add("Min", 14, true, [=](const Row& r, UseKind k) { return part(r, k).least; });
-    add("MinNode", 18, false, [=](const Row& r, UseKind k) { return node_of(r, part(r, k).least_node); });
+    add("MinNode", 18, false, [=](const Row& r, UseKind k) { return node_of(r, *part(r, k).least_node); });
     add("MinTask", 18, false, [=](const Row& r, UseKind k) { return uint64_t{part(r, k).least_task}; });
     add("Tot", 14, true, [=](const Row& r, UseKind k) { return part(r, k).sum; });
   }
@@ -155,7 +155,7 @@ void add_use_fields(std::vector<RecordField>& f) {
                }});
   f.push_back({"MinCPUNode", 10, [](const Row& r, const Style&) {
                  const UseSpread* use = spread_of(r, UseKind::kCpu);
-                 return use == nullptr ? std::string() : node_of(r, use->least_node);
+                 return use == nullptr ? std::string() : node_of(r, *use->least_node);
                }});
   f.push_back({"MinCPUTask", 10, [](const Row& r, const Style&) {
                  const UseSpread* use = spread_of(r, UseKind::kCpu);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -111,15 +112,31 @@ std::string sct(const wire::Node& n) {
 
 uint64_t cores_per_socket(const wire::Node& n) { return n.sockets() == 0 ? n.cores() : n.cores() / n.sockets(); }
 
-uint64_t free_memory(const wire::Node& n) {
-  const uint64_t total = n.schedulable_mem_mb() != 0 ? n.schedulable_mem_mb() : n.total_mem_mb();
-  return total > n.alloc_mem_mb() ? total - n.alloc_mem_mb() : 0;
-}
-
 std::string version_of(const Row& r) {
   const std::string own = r.nodes.empty() ? std::string() : r.nodes.front()->version();
   const bool is_said = r.facts != nullptr && !r.facts->version.empty();
   return or_else(is_said && !own.empty() ? r.facts->version : own, "N/A");
+}
+/// The least and the most of the nodes that have said it: "0.02-12.31".
+std::string range_text(const Row& r, std::optional<uint64_t> (*of)(const wire::Node&), std::string (*text)(uint64_t)) {
+  std::optional<uint64_t> least, most;
+  for (const wire::Node* n : r.nodes)
+    if (const auto value = of(*n)) least = std::min(least.value_or(*value), *value), most = std::max(most, value);
+  if (!least) return "N/A";
+  return text(*least) + (least == most ? "" : "-" + text(*most));
+}
+
+std::string free_memory(const Row& r) {
+  return range_text(
+      r, [](const wire::Node& n) { return n.has_free_mem_mb() ? std::optional(n.free_mem_mb()) : std::nullopt; },
+      [](uint64_t mb) { return std::to_string(mb); });
+}
+
+std::string load_of(const Row& r) {
+  return range_text(
+      r,
+      [](const wire::Node& n) { return n.has_load_centi() ? std::optional<uint64_t>(n.load_centi()) : std::nullopt; },
+      load_text);
 }
 
 /// Of a line's nodes, which all have the same.
@@ -197,15 +214,15 @@ void add_size_entries(std::vector<Entry>& t) {
   t.push_back(of_size('m', "Memory", "MEMORY", [](const wire::Node& n) {
     return n.schedulable_mem_mb() != 0 ? n.schedulable_mem_mb() : n.total_mem_mb();
   }));
-  t.push_back(of_size('e', "FreeMem", "FREE_MEM", free_memory));
+  // What changes all the time keeps no line apart.
+  t.push_back({{{'e', "FreeMem", "FREE_MEM"}, free_memory}, InfoKind::kSum});
   t.push_back(of_size(0, "AllocMem", "ALLOCMEM", [](const wire::Node& n) { return uint64_t{n.alloc_mem_mb()}; }));
   t.push_back(of_size('d', "Disk", "TMP_DISK", [](const wire::Node& n) { return n.tmp_mb(); }));
   t.push_back(of_size('w', "Weight", "WEIGHT", [](const wire::Node& n) { return uint64_t{n.weight()}; }));
   t.push_back(of_size('X', "Sockets", "SOCKETS", [](const wire::Node& n) { return uint64_t{n.sockets()}; }));
   t.push_back(of_size('Y', "Cores", "CORES", cores_per_socket));
   t.push_back(of_size('Z', "Threads", "THREADS", [](const wire::Node& n) { return uint64_t{n.threads_per_core()}; }));
-  // The load of a machine is not collected.
-  t.push_back({{{'O', "CPUsLoad", "CPU_LOAD"}, [](const Row&) { return std::string("N/A"); }}, InfoKind::kSum});
+  t.push_back({{{'O', "CPUsLoad", "CPU_LOAD"}, load_of}, InfoKind::kSum});
 }
 
 void add_sum_entries(std::vector<Entry>& t) {

@@ -49,7 +49,7 @@ std::vector<InfoRow> group_nodes(const Format& format,
 // whole reason: ginfo has them, sinfo keeps Slurm's columns.
 inline constexpr std::string_view kInfoFormat = "%#P %.5a %#.10l %.6D %.6t %N";
 inline constexpr std::string_view kInfoGpuFormat = "%#P %.5a %#.10l %.6D %.6t %#.13J %N";
-inline constexpr std::string_view kInfoLongFormat = "%#P %.5a %#.10l %#.10s %.4r %.8h %.10g %.6D %.11T %N";
+inline constexpr std::string_view kInfoLongFormat = "%#P %.5a %#.10l %#.10s %.4r %.8h %.10g %.6D %.11T %.11i %N";
 inline constexpr std::string_view kInfoLongGpuFormat = "%#P %.5a %#.10l %#.10s %.6D %.9T %#.13J %N";
 inline constexpr std::string_view kInfoNodeFormat = "%#N %.6D %#P %6t";
 inline constexpr std::string_view kInfoNodeGpuFormat = "%#N %.6D %#P %6t %#.13J";

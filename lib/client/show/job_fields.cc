@@ -42,6 +42,10 @@ std::string id_text(const Row& r) { return num(r.job->id()); }
 std::string shown_text(const Row& r) { return shown_id(r); }
 double id_key(const Row& r) { return r.job->id(); }
 std::string priority_text(const Row& r) { return std::to_string(priority_of(*r.job)); }
+/// Of the largest that Slurm knows.
+std::string priority_part(const Row& r) {
+  return fmt::format("{:.14f}", static_cast<double>(priority_of(*r.job)) / UINT32_MAX);
+}
 /// What was set comes before what the order works out.
 double priority_key(const Row& r) {
   return static_cast<double>(spec(r).priority()) * 1e9 + static_cast<double>(priority_of(*r.job));
@@ -113,7 +117,7 @@ void add_state(std::vector<Field<Row>>& t) {
   t.push_back({column("requeue"), [](const Row& r) { return std::string(spec(r).requeue() ? "1" : "0"); }});
   t.push_back({column("dependency"), [](const Row& r) { return dependency_text(*r.job); }});
   t.push_back({column("priority"), priority_text, priority_key});
-  t.push_back({{'p', "PriorityLong", "PRIORITY"}, priority_text, priority_key});
+  t.push_back({{'p', "Priority", "PRIORITY"}, priority_part, priority_key});
   t.push_back({column("nice"), [](const Row& r) { return std::to_string(spec(r).nice()); }});
   t.push_back({column("reservation"), [](const Row& r) { return or_else(spec(r).reservation(), "(null)"); }});
   t.push_back({column("exclusive"), oversubscribe});

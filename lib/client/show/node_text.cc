@@ -3,6 +3,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client/conn/program.h"
 #include "client/show/job_text.h"
 #include "client/show/node_view.h"
 #include "client/show/record.h"
@@ -30,7 +31,7 @@ void add_processors(Record& r, const wire::Node& n) {
       .put("CPUAlloc", cpus.allocated)
       .put("CPUEfctv", cpus.total)
       .put("CPUTot", std::max(n.total_cpus(), cpus.total))
-      .put("CPULoad", "N/A");
+      .put("CPULoad", n.has_load_centi() ? load_text(n.load_centi()) : "N/A");
   r.line().put("AvailableFeatures", joined(n.features(), "(null)"));
   r.line().put("ActiveFeatures", joined(n.features(), "(null)"));
   r.line().put("Gres", or_else(n.gres(), "(null)"));
@@ -86,13 +87,14 @@ std::string show_node_text(const wire::Node& n, base::Time, ShowStyle style) {
   r.line()
       .put("NodeAddr", or_else(n.peer_address(), n.name()))
       .put("NodeHostName", n.name())
-      .put("Version", style.is_slurm && !n.version().empty() ? "23.11.4" : or_else(n.version(), "N/A"));
+      .put("Version",
+           style.is_slurm && !n.version().empty() ? std::string(kSlurmVersion) : or_else(n.version(), "N/A"));
   if (!n.host().os().empty()) r.line().put("OS", base::printable(n.host().os(), 300));
   const uint64_t memory = n.schedulable_mem_mb() != 0 ? n.schedulable_mem_mb() : n.total_mem_mb();
   r.line()
       .put("RealMemory", memory)
       .put("AllocMem", n.alloc_mem_mb())
-      .put("FreeMem", memory > n.alloc_mem_mb() ? memory - n.alloc_mem_mb() : 0)
+      .put("FreeMem", n.has_free_mem_mb() ? std::to_string(n.free_mem_mb()) : "N/A")
       .put("Sockets", n.sockets())
       .put("Boards", 1);
   add_condition(r, n);

@@ -1,6 +1,8 @@
 // States and counts of nodes.
 #include "client/show/node_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -153,6 +155,8 @@ CpuCounts& CpuCounts::operator+=(const CpuCounts& o) {
   total += o.total;
   return *this;
 }
+
+std::string load_text(uint64_t centi) { return fmt::format("{}.{:02}", centi / 100, centi % 100); }
 
 CpuCounts cpu_counts(const wire::Node& node) {
   CpuCounts c;

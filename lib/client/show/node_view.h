@@ -38,6 +38,8 @@ struct CpuCounts {
   CpuCounts& operator+=(const CpuCounts& o);
 };
 CpuCounts cpu_counts(const wire::Node& node);
+/// Hundredths as "0.53".
+std::string load_text(uint64_t centi);
 
 uint32_t total_gpus(const wire::Node& node);
 

@@ -282,6 +282,8 @@ Json node_object(const wire::Node& n) {
           {"threads_per_core", n.threads_per_core()},
           {"real_memory", n.schedulable_mem_mb()},
           {"alloc_memory", n.alloc_mem_mb()},
+          {"free_memory", n.has_free_mem_mb() ? Json(n.free_mem_mb()) : Json()},
+          {"load", n.has_load_centi() ? Json(n.load_centi() / 100.0) : Json()},
           {"gres", n.gres()},
           {"gres_used_beside_gpus", n.alloc_gres()},
           {"temporary_disk_mb", n.tmp_mb()},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.h"
 #include "model/stop_cause.h"
 #include "noded/step/proc/files.h"
 #include "noded/step/proc/step_clock.h"
@@ -150,6 +151,10 @@ void Shepherd::on_frame(const std::string& payload) {
     case wire::ToShepherd::kStop:
       if (message.stop().lease_over()) return end_by_lease();
       return on_stop(message.stop());
+    case wire::ToShepherd::kNotice:
+      if (!state_.is<Running>()) return;
+      if (tasks_) return tasks_->on_notice(message.notice().text());
+      return say_in_output(spec_, base::printable(message.notice().text(), stream::kMaxStateText), processes_);
     case wire::ToShepherd::kForget:
       return on_forget();
     case wire::ToShepherd::kSuspend:

@@ -1,6 +1,8 @@
 // The tasks that a client launches in a step: what holds their machines together.
 #include "noded/step/tasks/step_tasks.h"
 
+#include "base/text.h"
+
 namespace gw::noded::step {
 
 StepTasks::StepTasks(const wire::StepSpec& spec, Containment& contain, std::string hosts, const MpiSupport& mpi)
@@ -35,6 +37,11 @@ void StepTasks::on_stop(const std::string& words) {
   farewell_.stop();
   launch_.stop(words);
   advance();
+}
+
+void StepTasks::on_notice(const std::string& text) {
+  audience_.say_to_owner(
+      stream::StepState{stream::StepState::Phase::kRunning, base::printable(text, stream::kMaxStateText)});
 }
 
 void StepTasks::advance() {

@@ -41,6 +41,8 @@ class StepTasks {
   void on_child(pid_t pid, int status) { static_cast<void>(launch_.on_child(pid, status)); }
   /// The node daemon ends the step: from now on nobody is waited for. `words`: what its client is told of it.
   void on_stop(const std::string& words);
+  /// A line for its client, from the people of the site or its user.
+  void on_notice(const std::string& text);
   /// All that lives is killed from now on.
   void on_kill() { launch_.on_kill(); }
   /// The places of the spec have changed: tasks that run go there.

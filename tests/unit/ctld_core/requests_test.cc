@@ -52,6 +52,7 @@ class EveryKind {
     add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
     add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);
     add(Grant::kOwnJobs).mutable_amend_job()->set_id(1);
+    add(Grant::kOwnJobs).mutable_notify_job()->set_id(1);
     add(Grant::kOwnJobs).mutable_checkpointed()->set_job_id(1);
     add(Grant::kEverybody).mutable_list_priorities();
   }
@@ -239,6 +240,28 @@ TEST(Events, AreAskedOfTheStore) {
   both.mutable_list_events()->set_job(id.value);
   both.mutable_list_events()->set_node("n0");
   EXPECT_NE(w.ask(1000, both).error().what().find("not of both"), std::string::npos);
+  both.mutable_list_events()->set_of_no_job(true);
+  both.mutable_list_events()->clear_job();
+  EXPECT_NE(w.ask(1000, both).error().what().find("events of no job"), std::string::npos);
+}
+
+TEST(Events, AreAskedForByTimeAndWithoutJobs) {
+  World w(1);
+  w.connect_all();
+  wire::ApiRequest r;
+  r.mutable_list_events()->set_of_no_job(true);
+  w.ask(1001, r);
+  ASSERT_EQ(w.reads.size(), 1U);
+  EXPECT_TRUE(w.reads.front().events.of_no_job);
+  EXPECT_EQ(w.reads.front().events.since, base::Time{});
+  EXPECT_EQ(w.reads.front().events.until, base::Time::never());
+  r.mutable_list_events()->set_of_no_job(false);
+  r.mutable_list_events()->set_since_us(5);
+  r.mutable_list_events()->set_until_us(7);
+  w.ask(1001, r);
+  EXPECT_FALSE(w.reads.back().events.of_no_job);
+  EXPECT_EQ(w.reads.back().events.since.us, 5);
+  EXPECT_EQ(w.reads.back().events.until.us, 7);
 }
 
 TEST(Events, TellRootFromTheController) {

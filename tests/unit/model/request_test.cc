@@ -305,7 +305,7 @@ TEST(Job, PhaseAndStateMustAgree) {
   job.state = JobState::kFailed;
   job.phase = Ended{};
   EXPECT_FALSE(job.is_consistent());
-  std::get<Ended>(job.phase).outcome.end = JobState::kFailed;
+  std::get<base::Boxed<Ended>>(job.phase).edit().outcome.end = JobState::kFailed;
   EXPECT_TRUE(job.is_consistent());
 }
 

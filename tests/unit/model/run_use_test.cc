@@ -29,7 +29,7 @@ TEST(RunUse, OfNodesTheirNamesStayWithTheExtremes) {
   EXPECT_EQ(all.tasks, 2u);
   EXPECT_EQ(all.user_us + all.system_us, 15u);
   const UseSpread& cpu = all.of(UseKind::kCpu);
-  EXPECT_EQ(std::tuple(cpu.most_node, cpu.most_task, cpu.least_node, cpu.least_task), std::tuple("n1", 0u, "n2", 1u));
+  EXPECT_EQ(std::tuple(*cpu.most_node, cpu.most_task, *cpu.least_node, cpu.least_task), std::tuple("n1", 0u, "n2", 1u));
 }
 
 TEST(RunUse, ANodeWithoutTasksAddsItsTimesAlone) {
@@ -39,7 +39,7 @@ TEST(RunUse, ANodeWithoutTasksAddsItsTimesAlone) {
   all.merge(none, "n0");
   all.merge(some, "n1");
   EXPECT_EQ(all.of(UseKind::kCpu).least, 5u);
-  EXPECT_EQ(all.of(UseKind::kCpu).least_node, "n1");
+  EXPECT_EQ(*all.of(UseKind::kCpu).least_node, "n1");
   EXPECT_EQ(all.user_us, 100u);
 }
 

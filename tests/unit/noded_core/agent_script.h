@@ -67,6 +67,7 @@ inline std::string describe(const wire::NodeToController& m) {
 inline std::string describe(const wire::ToShepherd& m) {
   if (m.has_go()) return "go";
   if (m.has_signal()) return "signal " + std::to_string(m.signal().signo());
+  if (m.has_notice()) return "notice " + m.notice().text();
   if (m.has_stop() && m.stop().lease_over()) return "lease over";
   if (m.has_stop()) return m.stop().kill_now() ? "kill" : "stop " + std::to_string(m.stop().grace_us() / 1'000'000);
   if (m.has_forget()) return "forget";
@@ -314,6 +315,11 @@ class AgentScript {
         address(m.mutable_signal(), key);
         m.mutable_signal()->set_signo(std::stoi(rest.at(0)));
         m.mutable_signal()->set_batch_only(option(rest, "batch", "") == "yes");
+      });
+    if (verb == "notice")
+      return order([&](auto& m) {
+        address(m.mutable_notice(), key);
+        m.mutable_notice()->set_text(rest.at(0));
       });
     if (verb == "resize")
       return order([&](auto& m) {

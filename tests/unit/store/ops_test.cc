@@ -244,6 +244,13 @@ TEST_F(StoreTest, EventsOfANodeOrOfAll) {
   EXPECT_EQ(kinds({.node = "n", .most = 10}), "");
   EXPECT_EQ(kinds({.most = 3}), "drained;drained;partition created;");
   EXPECT_EQ(kinds({.most = 100}), "submit;registered;drained;drained;partition created;");
+  EXPECT_EQ(kinds({.of_no_job = true, .most = 100}), "registered;drained;drained;partition created;");
+  EXPECT_EQ(kinds({.of_no_job = true, .most = 1}), "partition created;");
+  EXPECT_EQ(kinds({.of_no_job = true, .since = {3}, .until = {4}, .most = 100}), "drained;drained;");
+  EXPECT_EQ(kinds({.since = {5}, .most = 100}), "partition created;");
+  EXPECT_EQ(kinds({.until = {1}, .most = 100}), "submit;");
+  EXPECT_EQ(kinds({.node = "n1", .since = {3}, .most = 100}), "drained;");
+  EXPECT_EQ(kinds({.job = base::JobId(4), .until = {0}, .most = 100}), "");
 }
 
 TEST_F(StoreTest, TextsOfEventsAreCutWhereThatIsAsked) {

@@ -1,0 +1,13 @@
+// A line for the people of a job.
+#pragma once
+
+#include "ctld/core/core.h"
+
+namespace gw::ctld {
+
+/// Answers notify_job. The line goes to whoever reads what the job says: to the standard error of its script, to the
+/// clients of its steps, and to those that wait for it and take such lines.
+/// Errors: kNotFound; kDenied, it is somebody else's; kConflict, nobody would read it.
+void notify_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
+}  // namespace gw::ctld
