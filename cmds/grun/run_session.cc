@@ -77,6 +77,7 @@ int RunSession::run() {
 void RunSession::ask_for_allocation() {
   const RunOptions& o = plan_.options();
   allocation_.on_note([this](const std::string& text) { say(false, text); });
+  allocation_.on_message([this](const std::string& text) { say(true, text); });
   allocation_.attend(!o.keep);
   if (o.immediate_seconds) allocation_.limit_wait(base::seconds(*o.immediate_seconds));
   if (plan_.members.size() == 1) {

@@ -32,8 +32,10 @@ class Boxed {
 
  private:
   static const T& none() {
-    static const T kDefault{};
-    return kDefault;
+    // By a pointer: compilers differ in how much of a T they write before its guard is looked at, and objects of two of
+    // them may be linked together.
+    static const std::unique_ptr<const T> kDefault = std::make_unique<const T>();
+    return *kDefault;
   }
   std::unique_ptr<T> value_;
 };

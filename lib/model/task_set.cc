@@ -204,9 +204,14 @@ std::optional<uint32_t> TaskSet::next(uint32_t from) const {
 }
 
 void TaskSet::drop_below(uint32_t index) {
+  if (empty() || front() >= index) return;
   std::deque<TaskRange>& ranges = ranges_.edit();
   while (!ranges.empty() && ranges.front().last < index) ranges.pop_front();
-  if (ranges.empty() || ranges.front().first >= index) return;
+  if (ranges.empty()) {
+    ranges_ = {};
+    return;
+  }
+  if (ranges.front().first >= index) return;
   TaskRange& range = ranges.front();
   range.first = *next(index);
   if (range.first == range.last) range.step = 1;
@@ -222,6 +227,7 @@ uint32_t TaskSet::take_front() {
     range.first += range.step;
     if (range.first == range.last) range.step = 1;
   }
+  if (ranges.empty()) ranges_ = {};
   return index;
 }
 
@@ -236,6 +242,7 @@ bool TaskSet::take(uint32_t index) {
   auto next = ranges.erase(at);
   if (index < whole.last) next = ranges.insert(next, piece(index + whole.step, whole.last));
   if (index > whole.first) ranges.insert(next, piece(whole.first, index - whole.step));
+  if (ranges.empty()) ranges_ = {};
   return true;
 }
 

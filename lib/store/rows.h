@@ -252,10 +252,11 @@ struct EventRow {
 };
 /// Which events are read: those of a job, of a node, of what concerns no job, or all; of them the newest.
 struct EventFilter {
-  base::JobId job = {};                           ///< Zero: of any.
-  std::string node = {};                          ///< Empty: of any. Not beside a job.
-  bool of_no_job = false;                         ///< Beside neither.
-  base::Time since, until = base::Time::never();  ///< Both included.
+  base::JobId job = {};    ///< Zero: of any.
+  std::string node = {};   ///< Empty: of any. Not beside a job.
+  bool of_no_job = false;  ///< Beside neither.
+  base::Time since = {};   ///< Both included.
+  base::Time until = base::Time::never();
   size_t most = 0;
   size_t most_text = SIZE_MAX;  ///< Bytes of each text; what is longer is cut.
 };

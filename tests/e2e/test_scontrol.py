@@ -182,6 +182,12 @@ def test_top_puts_a_job_before_the_others_of_its_user_alone(cluster):
     assert cluster.show(other, "%y") == "0" and cluster.show(last, "%y") == "500", "nobody gains by it"
     scontrol(cluster, "top", f"{second},{first}", user="nobody")
     assert order() == [other, second, first, last]
+    array = waiting("--array=0-3")
+    scontrol(cluster, "update", f"JobId={array}", "Nice=-2")
+    scontrol(cluster, "top", second, user="nobody")
+    assert order()[1] == second and {cluster.show(f"{array}_{i}", "%y") for i in range(4)} == {"502"}, "an array as a whole"
+    assert "is of an array" in scontrol(cluster, "top", f"{array}_2", check=False).stderr
+    cluster.run("scancel", array)
     scontrol(cluster, "update", f"JobId={last}", "Priority=5000000")
     assert f"job {last} stays before job {first}" in scontrol(cluster, "top", first, check=False).stderr
     for words, text in ((("x",), "Invalid job id"), ((), "expected JOB_IDS"), ((blocker,), "does not wait for resources")):

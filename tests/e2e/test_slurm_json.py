@@ -171,8 +171,12 @@ def test_nodes_and_partitions(shared_cluster):
     mixed = next(g for g in groups if g["node"]["state"] == ["MIXED"])
     assert {k: mixed["nodes"][k] for k in ("allocated", "idle", "other", "total")} == {"allocated": 1, "idle": 0, "other": 0, "total": 1}
     assert mixed["cpus"]["allocated"] == 4 and mixed["cpus"]["total"] == 224 and mixed["partition"]["name"] == "main"
-    assert mixed["port"] == 0 and mixed["cpus"]["load"] == {"minimum": 0, "maximum": 0} and mixed["reason"]["time"] == 0
-    assert first["cpu_load"] == 0
+    assert mixed["port"] == 0 and mixed["reason"]["time"] == 0
+    load = mixed["cpus"]["load"]
+    assert load["minimum"] == load["maximum"] >= 0 and first["cpu_load"] >= 0
+    free = mixed["memory"]["free"]
+    assert free["minimum"] == free["maximum"] and free["minimum"]["set"] and free["minimum"]["number"] > 0
+    assert first["free_mem"]["set"] and first["free_mem"]["number"] > 0
     by_node = asked(cluster, "sinfo", "-N", "--json")["sinfo"]
     assert [g["nodes"]["nodes"] for g in by_node] == [["n0"], ["n1"]] and by_node[1]["partition"] == mixed["partition"]
     assert [g["nodes"]["nodes"] for g in asked(cluster, "sinfo", "--json", "-n", "n1")["sinfo"]] == [["n1"]]

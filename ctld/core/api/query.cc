@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "ctld/core/api/job_cursor.h"
+#include "ctld/core/api/notify.h"
 #include "ctld/core/api/priorities.h"
 #include "ctld/core/cluster/partitions.h"
 #include "ctld/core/cluster/reservation_rules.h"
@@ -183,6 +184,7 @@ void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
   const bool has_ended = array == nullptr ? model::is_end(job->state) : array->is_over();
   if (request.wait_job().attend() && caller.uid == job->spec.uid && !has_ended) tie_to_client(core, conn, *job);
   const bool has_started = job->placed() != nullptr && job->placed()->started;
+  if (!has_ended && request.wait_job().notices() && answer_with_notice(core, conn, *job, request.id())) return;
   if (!has_ended && !(until_started && has_started)) {
     constexpr int64_t kMostWaits = 100;
     const auto waits = std::count_if(core.clients.waiters.begin(), core.clients.waiters.end(),

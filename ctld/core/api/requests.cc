@@ -77,6 +77,12 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   if (q.of_no_job() && (q.job() != 0 || !q.node().empty()))
     return core.out.refuse(conn, request.id(),
                            base::Error{ErrorCode::kInvalid, "events of no job are not of a job or of a node", ""});
+  // No index knows times: what they leave out is read, too.
+  if ((q.since_us() != 0 || q.until_us() != 0) && !q.of_no_job() && q.job() == 0 && q.node().empty())
+    return core.out.refuse(
+        conn, request.id(),
+        base::Error{ErrorCode::kInvalid, "events of a time are told of a job, of a node, or of what concerns no job",
+                    ""});
   ReadStored read{.conn = conn, .reader_uid = caller.uid};
   read.events = {JobId(q.job()),
                  q.node(),

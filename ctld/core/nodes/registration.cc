@@ -177,6 +177,7 @@ void register_node(Core& core, LinkId link, const NodePeer& peer, const wire::Re
   node.last_seen = node.since = core.now;
   node.peer_address = reachable_host(peer, m);
   core.nodes.connect(node.id, link);
+  core.watch.loads.erase(node.id);  // of before
   // An administrator's "down" that came with proof of death is over when the node is back by itself; a drain is not.
   core.nodes.changed(node);
   core.out.node_event(

@@ -69,7 +69,7 @@ void Allocation::ask_for_start() {
   wait.set_id(job_);
   wait.set_until_started(true);
   wait.set_attend(is_attended_);
-  wait.set_notices(true);
+  wait.set_notices(static_cast<bool>(message_fn_));
   line_.call(request, [this](base::Result<wire::ApiReply> reply) {
     if (tells_notice(reply)) return ask_for_start();
     on_started(std::move(reply));
@@ -78,7 +78,7 @@ void Allocation::ask_for_start() {
 
 bool Allocation::tells_notice(const base::Result<wire::ApiReply>& reply) const {
   if (!reply || reply->wait_job().notice().empty()) return false;
-  if (message_fn_) message_fn_(base::printable(reply->wait_job().notice(), kLongestNotice));
+  message_fn_(base::printable(reply->wait_job().notice(), kLongestNotice));
   return true;
 }
 
@@ -138,7 +138,7 @@ void Allocation::watch(EndedFn fn) {
   wire::ApiRequest request;
   request.mutable_wait_job()->set_id(job_);
   request.mutable_wait_job()->set_attend(is_attended_);
-  request.mutable_wait_job()->set_notices(true);
+  request.mutable_wait_job()->set_notices(static_cast<bool>(message_fn_));
   line_.call(std::move(request), [this, fn = std::move(fn)](base::Result<wire::ApiReply> reply) {
     if (tells_notice(reply)) return watch(fn);
     if (reply) fn(reply->wait_job().job());

@@ -2,6 +2,7 @@
 #include "client/json/slurm_nodes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/hostlist.h"
@@ -180,17 +181,19 @@ void add_counts(Json& j, const InfoRow& row) {
   j["nodes"] = {{"allocated", by_use[0]}, {"idle", by_use[1]},      {"other", by_use[2]}, {"total", names.size()},
                 {"hostnames", names},     {"addresses", addresses}, {"nodes", names}};
   j["cpus"] = range(row, [](const wire::Node& n) { return cpu_counts(n).total; });
-  j["cpus"]["load"] = range(row, [](const wire::Node& n) { return n.load_centi(); });
+  InfoRow told;  // those that said it
+  std::ranges::copy_if(row.nodes, std::back_inserter(told.nodes),
+                       [](const wire::Node* n) { return n->has_free_mem_mb(); });
+  j["cpus"]["load"] = range(told, [](const wire::Node& n) { return n.load_centi(); });
   j["cpus"]["per_node"] = {{"max", infinite()}};
   j["cpus"]["allocated"] = cpus.allocated;
   j["cpus"]["idle"] = cpus.idle;
   j["cpus"]["other"] = cpus.other;
   j["cpus"]["total"] = cpus.total;
   j["memory"] = range(row, memory_of);
-  const bool is_free_known = std::ranges::any_of(row.nodes, [](const wire::Node* n) { return n->has_free_mem_mb(); });
-  const Json least_and_most = range(row, [](const wire::Node& n) { return n.free_mem_mb(); });
+  const Json least_and_most = range(told, [](const wire::Node& n) { return n.free_mem_mb(); });
   const auto free = [&](const char* which) {
-    return is_free_known ? number(least_and_most[which].get<int64_t>()) : unset();
+    return !told.nodes.empty() ? number(least_and_most[which].get<int64_t>()) : unset();
   };
   j["memory"]["free"] = {{"minimum", free("minimum")}, {"maximum", free("maximum")}};
   j["memory"]["allocated"] = allocated;

@@ -39,13 +39,15 @@ std::string words_of_end(const wire::StepSpec& spec, uint32_t cause) {
                            base::Time{wall_us()}, static_cast<model::StopCause>(cause));
 }
 
-void say_in_output(const wire::StepSpec& spec, const std::string& words, StepProcesses& processes) {
+pid_t say_in_output(const wire::StepSpec& spec, const std::string& words, StepProcesses& processes) {
   const std::string& path = spec.std_err().empty() ? spec.std_out() : spec.std_err();
-  if (path.empty() || path == "/dev/null") return;
+  if (path.empty() || path == "/dev/null") return 0;
   const std::string line = model::stop_line(spec.slurm_names() ? "slurmstepd" : "gstepd", words);
   const pid_t pid = ::fork();
   if (pid == 0) write_as_user(spec, path, line);
-  if (pid > 0) processes.on_fork();
+  if (pid <= 0) return 0;
+  processes.on_fork();
+  return pid;
 }
 
 }  // namespace gw::noded::step

@@ -14,7 +14,8 @@ namespace gw::noded::step {
 std::string words_of_end(const wire::StepSpec& spec, uint32_t cause);
 
 /// Appends "slurmstepd: error: WORDS" (gstepd, where the job was not submitted under Slurm's names) to the file of the
-/// step's standard error, if it has one; nobody waits for that.
-void say_in_output(const wire::StepSpec& spec, const std::string& words, StepProcesses& processes);
+/// step's standard error, if it has one; nobody waits for that. Returns the process that
+/// writes it; 0: there is none.
+pid_t say_in_output(const wire::StepSpec& spec, const std::string& words, StepProcesses& processes);
 
 }  // namespace gw::noded::step

@@ -91,6 +91,7 @@ class Shepherd : private ShepherdStates {
   Announcements announcements_;
   StepLease lease_;
   BatchTask batch_;
+  pid_t notice_writer_ = 0;           // writes a message to the job; 0: none does
   std::unique_ptr<StepTasks> tasks_;  // of a step whose client says what to run; it has no batch_ then
   Machine state_;
   int64_t look_at_ = 0;  // whether its folder is still there

@@ -33,6 +33,7 @@ constexpr size_t kMaxNamedSurvivors = 3;
 
 void Shepherd::reap() {
   processes_.reap([this](pid_t pid, int status) {
+    if (pid == notice_writer_) notice_writer_ = 0;
     if (tasks_) tasks_->on_child(pid, status);
     if (const auto end = batch_.take_end(pid)) {
       if (status != 0) log_note(spec_, "its epilog failed with code " + std::to_string(code_of_end(status)));
@@ -154,7 +155,10 @@ void Shepherd::on_frame(const std::string& payload) {
     case wire::ToShepherd::kNotice:
       if (!state_.is<Running>()) return;
       if (tasks_) return tasks_->on_notice(message.notice().text());
-      return say_in_output(spec_, base::printable(message.notice().text(), stream::kMaxStateText), processes_);
+      if (notice_writer_ != 0) return log_note(spec_, "a message was dropped: the one before is not written yet");
+      notice_writer_ =
+          say_in_output(spec_, base::printable(message.notice().text(), stream::kMaxStateText), processes_);
+      return;
     case wire::ToShepherd::kForget:
       return on_forget();
     case wire::ToShepherd::kSuspend:

@@ -56,8 +56,11 @@ TEST(Notify, WhoWaitsGetsItIfItSaysSoAndWaitsOn) {
   EXPECT_EQ(w.replies[takes][0].wait_job().notice(), "mind the gap");
   EXPECT_EQ(w.replies[takes][0].wait_job().job().id(), w.id.value);
   EXPECT_EQ(w.replies[silent].size(), 0U);
-  EXPECT_THAT(w.ask(0, notice(w.id)).error().what(), HasSubstr("nobody would read")) << "it has been answered";
-  w.ask_on(takes, kAlice, wait(w.id, true));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(w.ask(0, notice(w.id, std::to_string(i))).has_ok()) << "it will wait again";
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(w.ask_on(takes, kAlice, wait(w.id, true)).wait_job().notice(), std::to_string(i));
+  EXPECT_FALSE(w.ask_on(takes, kAlice, wait(w.id, true)).has_wait_job()) << "it waits";
+  EXPECT_EQ(w.replies[takes].size(), 9U);
   w.cancel(kAlice, w.id);
   w.done("n0", w.id);
   EXPECT_EQ(w.replies[silent].size(), 1U);
@@ -75,6 +78,23 @@ TEST(Notify, OneThatIsInLineHasAReaderInItsClientAlone) {
   EXPECT_TRUE(w.ask(1000, notice(id)).has_ok());
   ASSERT_EQ(w.replies[conn].size(), 1U);
   EXPECT_EQ(w.replies[conn][0].wait_job().notice(), "mind the gap");
+}
+
+TEST(Notify, AClientThatHasGoneIsNotKept) {
+  StepWorld w(1);
+  w.run();
+  const ConnId conn = ++w.last_conn;
+  w.ask_on(conn, kAlice, wait(w.id, true));
+  EXPECT_TRUE(w.ask(kAlice, notice(w.id)).has_ok());
+  w.core->on_client_gone(w.now, conn);
+  EXPECT_THAT(w.ask(kAlice, notice(w.id)).error().what(), HasSubstr("nobody would read"));
+}
+
+TEST(Notify, ANodeThatIsAwayHearsNothing) {
+  StepWorld w(1, model::JobKind::kBatch);
+  w.run();
+  w.cut("n0");
+  EXPECT_THAT(w.ask(kAlice, notice(w.id)).error().what(), HasSubstr("nobody would read"));
 }
 
 TEST(Notify, IsForOnesOwnJobsAndSaysSomething) {
@@ -112,6 +132,8 @@ TEST(NodeLoad, IsWhatTheNodeSaidLastWhileItIsThere) {
   EXPECT_FALSE(node(1).has_free_mem_mb());
   w.cut("n0");
   EXPECT_FALSE(node(0).has_load_centi());
+  w.connect_all();
+  EXPECT_FALSE(node(0).has_load_centi()) << "that was before";
 }
 
 }  // namespace

@@ -52,7 +52,9 @@ class EveryKind {
     add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
     add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);
     add(Grant::kOwnJobs).mutable_amend_job()->set_id(1);
-    add(Grant::kOwnJobs).mutable_notify_job()->set_id(1);
+    wire::NotifyJobRequest& notice = *add(Grant::kOwnJobs).mutable_notify_job();
+    notice.set_id(1);
+    notice.set_text("mind the gap");
     add(Grant::kOwnJobs).mutable_checkpointed()->set_job_id(1);
     add(Grant::kEverybody).mutable_list_priorities();
   }
@@ -258,6 +260,8 @@ TEST(Events, AreAskedForByTimeAndWithoutJobs) {
   r.mutable_list_events()->set_of_no_job(false);
   r.mutable_list_events()->set_since_us(5);
   r.mutable_list_events()->set_until_us(7);
+  EXPECT_NE(w.ask(1001, r).error().what().find("events of a time"), std::string::npos) << "all rows would be read";
+  r.mutable_list_events()->set_node("n0");
   w.ask(1001, r);
   EXPECT_FALSE(w.reads.back().events.of_no_job);
   EXPECT_EQ(w.reads.back().events.since.us, 5);
