@@ -34,6 +34,7 @@ void Admin::change(const std::string& name, const wire::ApiRequest& request, con
     Subject& answered = subjects_[name];
     answered.is_open = false;
     ++answered.version;
+    if (name.starts_with("node ")) dead_.erase(name.substr(5));
     box_.trace.say(box_.now(), "admin: {} {}", name, reply.has_error() ? reply.error().what() : "is changed");
     if (reply.has_error()) return;
     answered.until = until;
@@ -152,8 +153,8 @@ void Admin::change_node() {
   } else if (what < 5) {
     update.set_action(wire::kNodeDown);
     update.set_dead(random_.chance(50));
-    if (update.dead()) hands_.cut_power(name);                  // it says what is so
-    change(subject, r, {{"admin", update.dead() ? "" : "2"}});  // who was dead and comes back is up
+    if (update.dead()) dead_.insert(name), hands_.cut_power(name);  // it says what is so
+    change(subject, r, {{"admin", update.dead() ? "" : "2"}});      // who was dead and comes back is up
   } else {
     const bool is_off = subjects_[subject].facts.contains("gpu " + std::to_string(gpu));
     update.set_action(is_off ? wire::kGpuOnline : wire::kGpuOffline);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class Admin {
   void forget() { expects_ = false; }
   /// Asks for the lists, and compares.
   void look();
+  /// It has said so and has no answer yet.
+  bool says_dead(const std::string& node) const { return dead_.contains(node); }
 
  private:
   using Facts = std::map<std::string, std::string>;
@@ -57,6 +60,7 @@ class Admin {
   void compare(const std::string& kind, const std::map<std::string, uint32_t>& asked,
                const std::map<std::string, Facts>& found) const;
 
+  std::set<std::string> dead_;
   Box& box_;
   Random random_;
   Clients& clients_;

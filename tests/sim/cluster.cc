@@ -397,6 +397,8 @@ void Cluster::power_off(Node& one, bool is_silent) {
 
 void Cluster::boot(Node& one) {
   if (one.machine->is_on()) return;
+  if (admin_ && admin_->says_dead(one.machine->name()))  // it stays so until that has been heard
+    return static_cast<void>(box_.agenda.after(base::seconds(5), [this, &one] { boot(one); }));
   box_.trace.say(box_.now(), "{} boots", one.machine->name());
   one.machine->boot(box_.now());
   after_node(one);

@@ -212,9 +212,9 @@ void Users::order(uint32_t uid, uint32_t job) {
     r.mutable_signal_step()->set_signo(random_.any({0, 10}));
   }
   clients_.ask(uid, r, {});
-  if (r.job_action().action() != wire::kSuspend || random_.chance(40)) return;
+  if (r.job_action().action() != wire::kSuspend || random_.chance(15)) return;
   r.mutable_job_action()->set_action(wire::kResume);
-  box_.agenda.after(random_.between(base::seconds(1), base::seconds(60)), [this, r] { clients_.ask(0, r, {}); });
+  box_.agenda.after(random_.between(base::seconds(1), base::seconds(30)), [this, r] { clients_.ask(0, r, {}); });
 }
 
 }  // namespace gw::sim_cluster
