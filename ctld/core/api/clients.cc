@@ -16,7 +16,7 @@ void on_client_gone(Core& core, ConnId conn) {
   core.clients.listings.forget(conn);
   forget_step_waiters(core, conn);
   std::erase_if(core.clients.use_asked, [&](const auto& entry) { return entry.second.conn == conn; });
-  std::erase_if(core.clients.unheard, [&](const auto& entry) { return entry.first.first == conn; });
+  std::erase_if(core.clients.unheard, [&](const auto& entry) { return entry.first.second == conn; });
   std::erase_if(core.clients.waiters, [&](const auto& entry) { return entry.second.conn == conn; });
 }
 

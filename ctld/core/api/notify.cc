@@ -46,9 +46,9 @@ void answer(Core& core, const Job& job, ConnId conn, uint64_t request_id, const 
 /// Whether anybody waits for it and takes such lines.
 bool tell_waiters(Core& core, const Job& job, const std::string& text) {
   bool is_told = false;
-  for (auto& [who, texts] : core.clients.unheard) {
-    if (who.second != job.id) continue;
-    if (texts.size() < kMostUnheard) texts.push_back(text);
+  auto& unheard = core.clients.unheard;
+  for (auto it = unheard.lower_bound({job.id, 0}); it != unheard.end() && it->first.first == job.id; ++it) {
+    if (std::deque<std::string>& texts = it->second; texts.size() < kMostUnheard) texts.push_back(text);
     is_told = true;
   }
   auto& waiters = core.clients.waiters;
@@ -59,7 +59,7 @@ bool tell_waiters(Core& core, const Job& job, const std::string& text) {
       continue;
     }
     answer(core, job, it->second.conn, it->second.request_id, text);
-    core.clients.unheard.try_emplace({it->second.conn, job.id});
+    unheard.try_emplace({job.id, it->second.conn});
     it = waiters.erase(it);
     is_told = true;
   }
@@ -82,7 +82,7 @@ bool tell_run(Core& core, const Job& job, const std::string& text) {
 }  // namespace
 
 bool answer_with_notice(Core& core, ConnId conn, const Job& job, uint64_t request_id) {
-  const auto unheard = core.clients.unheard.find({conn, job.id});
+  const auto unheard = core.clients.unheard.find({job.id, conn});
   if (unheard == core.clients.unheard.end()) return false;
   if (unheard->second.empty()) {
     core.clients.unheard.erase(unheard);

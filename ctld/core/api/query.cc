@@ -189,7 +189,9 @@ void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     constexpr int64_t kMostWaits = 100;
     const auto waits = std::count_if(core.clients.waiters.begin(), core.clients.waiters.end(),
                                      [&](const auto& w) { return w.second.conn == conn; });
-    if (waits >= kMostWaits)
+    const auto unheard = std::count_if(core.clients.unheard.begin(), core.clients.unheard.end(),
+                                       [&](const auto& u) { return u.first.second == conn; });
+    if (waits + unheard >= kMostWaits)
       return core.out.refuse(conn, request.id(),
                              {base::ErrorCode::kInvalid, "this connection waits for 100 jobs already", ""});
     core.clients.waiters.emplace(id, Waiter{conn, request.id(), until_started, request.wait_job().notices()});

@@ -57,7 +57,7 @@ struct Clients {
   Listings listings;
   std::multimap<base::JobId, Waiter> waiters;
   /// Lines for clients that were answered with one and have not waited again.
-  std::map<std::pair<ConnId, base::JobId>, std::deque<std::string>> unheard;
+  std::map<std::pair<base::JobId, ConnId>, std::deque<std::string>> unheard;
   std::multimap<StepKey, Waiter> step_waiters;
   std::map<base::JobId, std::deque<StepWait>> waiting_steps;  ///< No empty line.
   std::map<uint64_t, UseAsked> use_asked;

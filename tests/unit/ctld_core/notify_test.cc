@@ -80,6 +80,24 @@ TEST(Notify, OneThatIsInLineHasAReaderInItsClientAlone) {
   EXPECT_EQ(w.replies[conn][0].wait_job().notice(), "mind the gap");
 }
 
+TEST(Notify, WhatIsKeptForAClientCountsAsItsWaits) {
+  World w(1);
+  w.connect_all();
+  const ConnId conn = w.last_conn + 1000;
+  const auto ask = [&w, conn](const wire::ApiRequest& request) {
+    const size_t before = w.replies[conn].size();
+    w.core->on_request(w.now, conn, World::user(1000), request);
+    w.pump();
+    return w.replies[conn].size() == before ? wire::ApiReply() : w.replies[conn].back();
+  };
+  for (int i = 0; i < 100; ++i) {
+    const JobId id = w.submit(1000, gang(1));
+    EXPECT_FALSE(ask(wait(id, true)).has_error());
+    EXPECT_TRUE(w.ask(1000, notice(id)).has_ok());
+  }
+  EXPECT_THAT(ask(wait(w.submit(1000, gang(1)), true)).error().what(), HasSubstr("waits for 100 jobs"));
+}
+
 TEST(Notify, AClientThatHasGoneIsNotKept) {
   StepWorld w(1);
   w.run();
