@@ -197,6 +197,7 @@ void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     core.clients.waiters.emplace(id, Waiter{conn, request.id(), until_started, request.wait_job().notices()});
     return;
   }
+  core.clients.unheard.erase({id, conn});  // this is the last answer
   wire::ApiReply out;
   *out.mutable_wait_job()->mutable_job() = job_to_wire(core, *job);
   out.mutable_wait_job()->set_cluster(core.settings.cluster);
