@@ -97,7 +97,7 @@ int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids
   if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us(), labels));
   const auto append = [&](std::string& out, size_t i) {
     const wire::Job& job = list.jobs(static_cast<int>(i));
-    out += client::show_job_text({&job, {list.now_us()}, labels.of(job)}, o.style);
+    client::append_job_text(out, {&job, {list.now_us()}, labels.of(job)}, o.style);
   };
   int code = printed(last_update(o, list.now_us(), list.jobs_size()));
   client::text_in_parts(static_cast<size_t>(list.jobs_size()), append, [&code](const std::string& part) {

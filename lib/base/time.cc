@@ -1,6 +1,7 @@
 // The system clock, and the printed forms of times and durations.
 #include "base/time.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,8 +43,8 @@ std::string format_time(Time t) {
   const time_t seconds = t.seconds();
   tm local{};
   if (localtime_r(&seconds, &local) == nullptr) return "Unknown";
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday,
-                     local.tm_hour, local.tm_min, local.tm_sec);
+  return fmt::format(FMT_COMPILE("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}"), local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
 }  // namespace gw::base

@@ -238,8 +238,8 @@ void add_launch(Record& r, const wire::Job& job) {
 
 }  // namespace
 
-std::string show_job_text(const JobRow& row, ShowStyle style) {
-  Record r(style.one_line);
+void append_job_text(std::string& out, const JobRow& row, ShowStyle style) {
+  Record r(out, style.one_line);
   add_identity(r, *row.job);
   add_state(r, row, style.detail);
   add_times(r, row);
@@ -249,7 +249,13 @@ std::string show_job_text(const JobRow& row, ShowStyle style) {
   add_locality(r, *row.job);
   add_launch(r, *row.job);
   add_gpu_terms(r, *row.job);
-  return r.text();
+  r.end();
+}
+
+std::string show_job_text(const JobRow& row, ShowStyle style) {
+  std::string out;
+  append_job_text(out, row, style);
+  return out;
 }
 
 }  // namespace gw::client

@@ -14,7 +14,8 @@ struct ShowStyle {
   bool is_slurm = false;  ///< Under Slurm's name: a node daemon has the version of Slurm that the commands stand for.
 };
 
-/// Ends with a blank line (one newline with one_line).
+/// Each ends with a blank line (one newline with one_line).
+void append_job_text(std::string& out, const JobRow& row, ShowStyle style);
 std::string show_job_text(const JobRow& row, ShowStyle style);
 std::string show_node_text(const wire::Node& node, base::Time now, ShowStyle style);
 std::string show_partition_text(const wire::Partition& p, ShowStyle style);

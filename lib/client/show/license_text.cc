@@ -17,7 +17,8 @@ uint32_t free_of(const wire::LicenseUse& license) {
 }  // namespace
 
 std::string show_license_text(const wire::LicenseUse& license, ShowStyle style) {
-  Record r(style.one_line);
+  std::string out;
+  Record r(out, style.one_line);
   r.line().put("LicenseName", license.name());
   r.line("    ")
       .put("Total", license.total())
@@ -25,9 +26,9 @@ std::string show_license_text(const wire::LicenseUse& license, ShowStyle style) 
       .put("Free", free_of(license))
       .put("Reserved", 0)
       .put("Remote", "no");
-  std::string text = r.text();
-  if (!style.one_line) text.pop_back();  // scontrol leaves no empty line
-  return text;
+  r.end();
+  if (!style.one_line) out.pop_back();  // scontrol leaves no empty line
+  return out;
 }
 
 std::string licenses_json(const std::vector<wire::LicenseUse>& licenses) {

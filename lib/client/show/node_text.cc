@@ -81,7 +81,8 @@ void add_condition(Record& r, const wire::Node& n) {
 }  // namespace
 
 std::string show_node_text(const wire::Node& n, base::Time, ShowStyle style) {
-  Record r(style.one_line);
+  std::string out;
+  Record r(out, style.one_line);
   add_processors(r, n);
   add_gpus(r, n);
   r.line()
@@ -98,11 +99,13 @@ std::string show_node_text(const wire::Node& n, base::Time, ShowStyle style) {
       .put("Sockets", n.sockets())
       .put("Boards", 1);
   add_condition(r, n);
-  return r.text();
+  r.end();
+  return out;
 }
 
 std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
-  Record r(style.one_line);
+  std::string out;
+  Record r(out, style.one_line);
   r.line().put("PartitionName", p.name());
   r.line()
       .put("AllowGroups", joined(p.allow_groups(), "ALL"))
@@ -155,7 +158,8 @@ std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
       .put("Consolidate", model::name(static_cast<model::Consolidate>(
                               std::min(p.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun)))));
   if (p.lease_us() != 0) r.line().put("Lease", base::format_duration({p.lease_us()}));
-  return r.text();
+  r.end();
+  return out;
 }
 
 }  // namespace gw::client

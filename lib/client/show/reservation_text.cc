@@ -43,7 +43,8 @@ int64_t seconds(int64_t us) { return us / 1'000'000; }
 }  // namespace
 
 std::string show_reservation_text(const wire::Reservation& w, ShowStyle style) {
-  Record r(style.one_line);
+  std::string out;
+  Record r(out, style.one_line);
   r.line()
       .put("ReservationName", w.name())
       .put("StartTime", base::format_time({w.from_us()}))
@@ -66,7 +67,8 @@ std::string show_reservation_text(const wire::Reservation& w, ShowStyle style) {
   std::vector<std::string> jobs;
   for (uint32_t id : w.jobs()) jobs.push_back(std::to_string(id));
   r.line().put("RunningJobs", joined(jobs)).put("CreatedBy", w.creator());
-  return r.text();
+  r.end();
+  return out;
 }
 
 std::string reservation_table(const wire::ListReservationsReply& list, bool with_heading) {

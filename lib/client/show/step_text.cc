@@ -27,7 +27,8 @@ void add_shares(Record& r, const StepRow& row) {
 }  // namespace
 
 std::string show_step_text(const StepRow& row, ShowStyle style) {
-  Record r(style.one_line);
+  std::string out;
+  Record r(out, style.one_line);
   r.line()
       .put("StepId", step_id(row))
       .put("UserId", uid_of(row))
@@ -46,7 +47,8 @@ std::string show_step_text(const StepRow& row, ShowStyle style) {
       .put("Network", "(null)");
   r.line().put("TRES", tres_of(row));
   if (style.detail) add_shares(r, row);
-  return r.text();
+  r.end();
+  return out;
 }
 
 }  // namespace gw::client
