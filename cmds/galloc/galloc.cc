@@ -189,6 +189,7 @@ client::CommandDoc alloc_doc() {
   d.exit_codes = {{"N", "the exit code of the command"},
                   {"128+N", "the command was ended by signal N"},
                   {"1", "refused, a bad option, or the controller is out of reach"},
+                  {"2", "with --test-only: it could run, but would not start now"},
                   {"127, 126", "the command was not found, or cannot be executed"},
                   {"130", "interrupted while it waited; the job was cancelled"}};
   d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},

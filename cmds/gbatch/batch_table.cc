@@ -102,6 +102,7 @@ client::CommandDoc batch_doc() {
       "rest. Nothing keeps jobs that share a GPU apart: not its memory, not its time, not its faults.";
   d.exit_codes = {{"0", "submitted (with --wait: the job's own code)"},
                   {"1", "refused, or the script cannot be used, or the controller is out of reach"},
+                  {"2", "with --test-only: it could run, but would not start now"},
                   {"128+N", "with --wait: the job ended by signal N"},
                   {"255", "a bad option or directive"}};
   d.environment = {{"GANGWAY_CONF", "configuration file (/etc/gangway/gangway.yaml)"},

@@ -116,10 +116,7 @@ int report(const Program& program, client::Connection& connection, const BatchOp
            const wire::SubmitReply& reply, const std::string& cluster) {
   if (!o.quiet)
     for (const std::string& warning : reply.warnings()) client::print_note(program, "warning: " + warning);
-  if (o.test_only) {
-    print_verdict(program, reply);
-    return kExitOk;
-  }
+  if (o.test_only) return print_verdict(program, reply);
   explain_when_interrupted(program, reply.job_id());
   const int code = printed(o.parsable ? fmt::format("{}{}\n", reply.job_id(), cluster)
                                       : fmt::format("Submitted batch job {}\n", reply.job_id()));

@@ -33,6 +33,7 @@ client::CommandDoc run_doc() {
   d.exit_codes = {{"N", "the highest exit code of the tasks"},
                   {"128+N", "the highest, of a task that ended by signal N"},
                   {"1", "refused, a bad option, a connection was lost for good, or the controller is out of reach"},
+                  {"2", "with --test-only: it could run, but would not start now"},
                   {"75", "another client took the step over, which is kept"},
                   {"127, 126", "the program was not found, or cannot be executed; as srun its errno, such as 2"},
                   {"130", "interrupted before any task ran; the job was cancelled"},

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "io/fd.h"
+#include "model/outlook.h"
 
 namespace gw::cmds {
 namespace {
@@ -96,14 +97,46 @@ base::Status check_script(std::string_view bytes) {
   return {};
 }
 
-void print_verdict(const client::Program& program, const wire::SubmitReply& reply) {
+namespace {
+
+/// What is said of a job that would not start now.
+std::string later_text(const wire::SubmitReply& reply) {
+  const wire::Outlook& o = reply.outlook();
+  const std::string at = o.start_us() == 0 ? "" : base::format_time({o.start_us()});
+  const std::string on = o.nodes().empty() ? "" : fmt::format("{} in partition {}", o.nodes(), o.partition());
+  switch (static_cast<model::When>(o.when())) {
+    case model::When::kPlanned:
+      return fmt::format("would wait until {} at the latest, for {}: {}", at, on, reply.test_verdict());
+    case model::When::kOnceOthersLeft:
+      return fmt::format("would start by {} on {}, once {} job{} left for it", at, on, o.victims_size(),
+                         o.victims_size() == 1 ? " has" : "s have");
+    case model::When::kNever:
+      return "would be ended at once: its deadline cannot be met";
+    default:
+      return "would wait, nobody knows how long: " + reply.test_verdict();
+  }
+}
+
+std::string preempted_text(const wire::Outlook& o) {
+  std::vector<std::string> ids;
+  for (const uint32_t id : o.victims()) ids.push_back(std::to_string(id));
+  return ids.empty() ? "" : "; preempted for it: " + base::join(ids, ", ");
+}
+
+}  // namespace
+
+int print_verdict(const client::Program& program, const wire::SubmitReply& reply) {
   const std::string start = base::format_time({reply.estimated_start_us()});
+  const auto when = static_cast<model::When>(reply.outlook().when());
   if (program.is_slurm)
     for (const wire::TestedStart& one : reply.test_starts())
       client::print_note(program, fmt::format("Job {} to start at {} using {} processors on nodes {} in partition {}",
                                               one.job_id(), start, one.cpus(), one.nodes(), one.partition()));
-  if (program.is_slurm && reply.test_starts_size() > 0) return;
-  client::print_note(program, reply.test_verdict().empty() ? "the job could run" : reply.test_verdict());
+  if (!program.is_slurm || reply.test_starts().empty())
+    client::print_note(program, (when == model::When::kNow ? reply.test_verdict() : later_text(reply)) +
+                                    preempted_text(reply.outlook()));
+  if (when == model::When::kNever) return client::kExitFailed;
+  return program.is_slurm || when == model::When::kNow ? client::kExitOk : kExitLater;
 }
 
 base::Error as_refused(const client::Program& program, std::string_view prefix, base::Error error) {

@@ -51,8 +51,10 @@ std::string host_name();
 /// The command as it was typed, quoted; the values of --wrap and --export are left out, since others may read it.
 std::string submit_line(const std::string& program, std::span<const std::string> args);
 
-/// What --test-only says of a job that could run: a line for each component under Slurm's names.
-void print_verdict(const client::Program& program, const wire::SubmitReply& reply);
+/// Of --test-only: it could run, but not now. Not under Slurm's names.
+constexpr int kExitLater = 2;
+/// What --test-only says of a job that could run: a line for each component under Slurm's names. Returns the exit code.
+int print_verdict(const client::Program& program, const wire::SubmitReply& reply);
 /// What the controller would refuse in Slurm's words is said as if it had: behind `prefix`, "Batch job submission
 /// failed: " or the like.
 base::Error as_refused(const client::Program& program, std::string_view prefix, base::Error error);

@@ -37,8 +37,7 @@ int test_submission(const client::Program& program, wire::SubmitRequest submit) 
   if (!reply)
     return failed(program, {reply.error().code, "allocation failure: " + client::said(program, reply.error()),
                             reply.error().hint});
-  print_verdict(program, reply->submit());
-  return client::kExitOk;
+  return print_verdict(program, reply->submit());
 }
 
 base::Status check_signal_of_steps(const model::JobSpec& spec) {

@@ -106,6 +106,16 @@ struct AskScheduler {
   ConnId conn = 0;
   wire::ApiRequest request;
 };
+/// Answer with what the scheduler would do with a job, and would if it asked for something else: `asked[0]` is the job
+/// as it is, the others are as the offers of `reply` have it, which is complete but for the outlooks. Between passes,
+/// one question at a time.
+struct AskOutlooks {
+  ConnId conn = 0;
+  uint32_t uid = 0;
+  wire::ApiReply reply;
+  std::vector<sched::PendingJob> asked;
+  std::vector<uint32_t> series;  ///< Of each offer: of those with the same number the first that starts now is enough.
+};
 /// Answer with the figures of the controller: `reply` has those of jobs; the scheduler's and those of requests are the
 /// shell's.
 struct ShowFigures {
@@ -159,7 +169,7 @@ struct Note {
 
 using Outgoing =
     std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket, MakeBackup,
-                 TakeSnapshot, AskScheduler, ShowFigures, Fence, RunJobProgram, SendMail, Reload, Note>;
+                 TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures, Fence, RunJobProgram, SendMail, Reload, Note>;
 
 struct Effects {
   store::Batch writes;

@@ -301,6 +301,15 @@ void Server::EffectRunner::carry_out(AskScheduler& ask) {
       });
 }
 
+void Server::EffectRunner::carry_out(AskOutlooks& ask) {
+  const ConnId conn = ask.conn;
+  const uint64_t id = ask.reply.id();
+  if (!server_.planning_.questions->ask(std::move(ask)))
+    answer_error(conn, id,
+                 {base::ErrorCode::kConflict, "this connection has a question before the scheduler",
+                  "ask again once it is answered"});
+}
+
 void Server::EffectRunner::carry_out(ShowFigures& show) {
   const PassReport passes = server_.planning_.scheduler->counts();
   wire::ShowFiguresReply& shown = *show.reply.mutable_show_figures();

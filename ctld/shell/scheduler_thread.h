@@ -40,8 +40,8 @@ class SchedulerThread {
   using RecordFn = std::function<void(const std::shared_ptr<const PassRecord>&)>;
   using PlanFn = std::function<void(const sched::Plan&, const PassReport&)>;
   /// `on_plan` is called on the loop; the thread continues when it has returned.
-  /// Looks at the view in the scheduler's thread; what it returns is called on the loop.
-  using InspectFn = std::function<std::function<void()>(const sched::ClusterView&, base::Time now)>;
+  /// Looks at the view in the scheduler's thread, and leaves it as it was; what it returns is called on the loop.
+  using InspectFn = std::function<std::function<void()>(sched::ClusterView&, base::Time now)>;
   SchedulerThread(io::Loop& loop, std::unique_ptr<base::Clock> clock, PlanFn on_plan);
   ~SchedulerThread();
   SchedulerThread(const SchedulerThread&) = delete;

@@ -72,6 +72,7 @@ Server::~Server() {
   scripts_ = {};
   door_.listener.reset();
   planning_.snapshots.reset();
+  planning_.questions.reset();
   planning_.scheduler.reset();
   keeping_.backups.reset();
   keeping_.retention.reset();
@@ -143,6 +144,13 @@ base::Status Server::open_store() {
                                                             pump();
                                                           });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
+  planning_.questions = std::make_unique<Questions>(*planning_.scheduler, [this](ConnId conn, wire::ApiReply reply) {
+    Reply answered{conn, {}, false, reply.SerializeAsString()};
+    answered.reply.set_id(reply.id());
+    std::vector<Outgoing> out;
+    out.push_back(std::move(answered));
+    keeping_.committer->add({}, std::move(out));  // what it shows may not be durable yet
+  });
   users_ = std::make_unique<UserDirectory>(loop_);
   scripts_.mails = std::make_unique<Mails>(loop_, config::script_socket(config_));
   scripts_.submissions = std::make_unique<SubmitHook>(loop_, config_);

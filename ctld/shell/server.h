@@ -22,6 +22,7 @@
 #include "ctld/shell/client.h"
 #include "ctld/shell/committer.h"
 #include "ctld/shell/newcomers.h"
+#include "ctld/shell/questions.h"
 #include "ctld/shell/record_retention.h"
 #include "ctld/shell/record_sum.h"
 #include "ctld/shell/request_figures.h"
@@ -70,6 +71,7 @@ class Server {
     void carry_out(MakeBackup& backup);
     void carry_out(TakeSnapshot& take);
     void carry_out(AskScheduler& ask);
+    void carry_out(AskOutlooks& ask);
     void carry_out(ShowFigures& show);
     void carry_out(Fence& fence);
     void carry_out(RunJobProgram& run);
@@ -112,6 +114,7 @@ class Server {
   struct Planning {
     std::unique_ptr<SchedulerThread> scheduler;
     std::unique_ptr<Snapshots> snapshots;
+    std::unique_ptr<Questions> questions;
   };
   /// Where everybody connects.
   struct Door {

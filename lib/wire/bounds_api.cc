@@ -90,6 +90,8 @@ constexpr FieldBound kWaitJob[] = {u32(1, "id"), flag(2, "until_started"), flag(
 constexpr MessageBounds kWaitJobBounds = {"WaitJobRequest", {}, kWaitJob};
 constexpr FieldBound kNotifyJob[] = {u32(1, "id"), text(2, "text", kNoticeBytes, "message to a job")};
 constexpr MessageBounds kNotifyJobBounds = {"NotifyJobRequest", {}, kNotifyJob};
+constexpr FieldBound kWhyJob[] = {u32(1, "id"), flag(2, "offers")};
+constexpr MessageBounds kWhyJobBounds = {"WhyJobRequest", {}, kWhyJob};
 constexpr FieldBound kCancel[] = {part(1, "filter", kJobFilterBounds), i32(2, "signo", 0, kSignals, "signal"),
                                   flag(3, "batch_only"), flag(4, "full")};
 constexpr MessageBounds kCancelBounds = {"CancelRequest", {}, kCancel};
@@ -406,6 +408,7 @@ constexpr FieldBound kApiRequest[] = {
     part(76, "show_figures", kShowFiguresBounds),
     part(77, "amend_job", kAmendJobBounds),
     part(78, "notify_job", kNotifyJobBounds),
+    part(79, "why_job", kWhyJobBounds),
 };
 
 }  // namespace

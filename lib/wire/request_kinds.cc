@@ -52,6 +52,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kShowFigures:
     case Kind::kAmendJob:
     case Kind::kNotifyJob:
+    case Kind::kWhyJob:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

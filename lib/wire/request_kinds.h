@@ -58,7 +58,8 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     // Partition, QOS and the rules for root the handler asks.
     {Kind::kSubmit, "submit", kEverybody, kChanges},
     {Kind::kListJobs, "list_jobs", kEverybody},
-    {Kind::kShowJob, "show_job", kEverybody},  // scripts and environments only of one's own
+    {Kind::kShowJob, "show_job", kEverybody},                             // scripts and environments only of one's own
+    {Kind::kWhyJob, "why_job", kEverybody, kReads, Answer::kWhenItIsSo},  // changes are tried of one's own
     {Kind::kWaitJob, "wait_job", kEverybody, kReads, Answer::kWhenItIsSo},
     {Kind::kCancel, "cancel", kOwnJobs, kChanges, Answer::kAtOnce, WhileUnwritable::kStopsRuns},
     {Kind::kUpdateJob, "update_job", kOwnJobs, kChanges},

@@ -70,6 +70,10 @@ class Requests {
     notify.mutable_notify_job()->set_id(w_.running.value);
     notify.mutable_notify_job()->set_text("mind the gap");
     add("notify_job", kFirstUid, notify);
+    wire::ApiRequest why;
+    why.mutable_why_job()->set_id(w_.waiting.value);
+    why.mutable_why_job()->set_offers(true);
+    add("why_job", kFirstUid, why);
     checkpointed.mutable_checkpointed()->set_job_id(w_.running.value);
     add("checkpointed", kFirstUid, checkpointed);
   }

@@ -17,6 +17,7 @@ constexpr Verb kVerbs[] = {
     {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
     {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
     {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links", topo_verb},
+    {"why", "JOB", "say why a job waits, or runs where it does", why_verb},
 };
 
 }  // namespace

@@ -55,5 +55,6 @@ int logs_verb(const Invocation& call);
 int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
 int topo_verb(const Invocation& call);
+int why_verb(const Invocation& call);
 
 }  // namespace gw::cmds

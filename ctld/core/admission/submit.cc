@@ -25,7 +25,6 @@
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/steps/requests.h"
-#include "sched/place/place.h"
 #include "sched/quota/quota_tree.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
@@ -132,72 +131,30 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   return spec;
 }
 
-/// Where a job would start now; what is in the way otherwise goes to `obstacles`.
-std::optional<sched::Start> try_start(const Core& core, const model::JobSpec& spec,
-                                      std::vector<std::string>& obstacles) {
-  sched::PendingJob pending;
-  pending.uid = spec.uid;
-  pending.reservation = spec.reservation;
-  sched::AdvanceReservations reservations = core.reservations.told;
-  sched::Timeline timeline;
-  sched::add_reservations(reservations, core.ledger.capacity(), core.now, timeline);
-  sched::PlacementOptions options;
-  options.timeline = &timeline;
-  options.span = {core.now, core.now + spec.time_limit};
-  if (!spec.reservation.empty()) {
-    reservations.at(spec.reservation).users.insert(spec.uid);  // it was asked already whether it may
-    if (const auto why = sched::why_closed(reservations, pending, core.now, spec.time_limit)) {
-      obstacles.push_back(model::words({*why}));
-      return std::nullopt;
-    }
-    options.reservation = spec.reservation;
-    options.inside = &reservations.at(spec.reservation).nodes;
-  }
-  for (const std::string& name : spec.partitions) {
-    const sched::PartitionFacts* facts = core.ledger.capacity().partition(name);
-    if (facts == nullptr) continue;
-    sched::Placement placement = sched::place(core.ledger.capacity(), *facts, model::least_of(spec.request), options);
-    if (placement.allocation) return sched::Start{{}, name, std::move(*placement.allocation), spec.time_limit};
-    obstacles.push_back(sched::explain(placement.diagnosis, name));
-  }
-  return std::nullopt;
-}
-
-void test_only(Core& core, ConnId conn, const wire::ApiRequest& request, const std::vector<model::JobSpec>& components,
-               const std::vector<std::string>& warnings) {
-  wire::ApiReply out;
-  wire::SubmitReply& verdict = *out.mutable_submit();
-  std::vector<std::string> obstacles, places;
-  for (const model::JobSpec& spec : components) {
-    auto start = try_start(core, spec, obstacles);
-    if (!start) break;
-    std::string where;
-    for (const model::NodeShare& s : start->allocation.shares)
-      where += fmt::format("{}{}: {} task{}, {} CPU{}, {}{}", where.empty() ? "" : "; ", s.name, s.tasks,
-                           s.tasks == 1 ? "" : "s", s.cpus, s.cpus == 1 ? "" : "s", base::format_memory_mb(s.mem_mb),
-                           s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
-    wire::TestedStart& tested = *verdict.add_test_starts();
-    tested.set_job_id(core.jobs.next().value + static_cast<uint32_t>(places.size()));
-    tested.set_partition(start->partition);
-    tested.set_nodes(base::compress_hostlist(start->allocation.node_names()));
-    tested.set_cpus(start->allocation.total_cpus());
-    places.push_back("in partition " + start->partition + " on " + where);
-    // The next component finds this one in its place. No job has such an id.
-    const JobId taken(UINT32_MAX - static_cast<uint32_t>(places.size()));
-    (void)core.ledger.for_trial().allocate(taken, start->partition, start->allocation, core.now, Time::never());
-  }
-  for (size_t k = 1; k <= places.size(); ++k)
-    core.ledger.for_trial().release_all(JobId(UINT32_MAX - static_cast<uint32_t>(k)));
-  if (places.size() == components.size()) {
-    verdict.set_estimated_start_us(core.now.us);
-    verdict.set_test_verdict("would start now " + base::join(places, " : "));
-  } else {
-    verdict.clear_test_starts();
-    verdict.set_test_verdict("would wait: " + base::join(obstacles, "; "));
-  }
-  for (const std::string& w : warnings) verdict.add_warnings(w);
+/// The scheduler is asked about it as if it had been submitted, under the numbers that it would have.
+void test_only(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
+               const std::vector<model::JobSpec>& components, const std::vector<std::string>& warnings) {
+  AskOutlooks ask{.conn = conn, .uid = caller.uid};
+  ask.reply.set_id(request.id());
+  wire::SubmitReply& verdict = *ask.reply.mutable_submit();
   verdict.set_cluster(core.settings.cluster);
-  core.out.reply(conn, request.id(), std::move(out));
+  for (const std::string& w : warnings) verdict.add_warnings(w);
+  for (const model::JobSpec& spec : components) {
+    model::Job job;
+    job.id = JobId(core.jobs.next().value + static_cast<uint32_t>(ask.asked.size()));
+    job.spec = spec;
+    job.submitted = job.eligible = core.now;
+    ask.asked.push_back(pending_of(core, job));
+    if (!spec.reservation.empty()) admit_to_reservation(core, spec);
+  }
+  const model::JobSpec& first = components.front();
+  if (first.begin > core.now || first.hold_user || first.hold_admin || !first.dependency.empty())
+    verdict.add_warnings("what is foreseen is of the job without its --hold, --begin and --dependency");
+  sched::PendingJob& whole = ask.asked.front();
+  for (size_t k = 1; k < ask.asked.size(); ++k)
+    whole.components.push_back({ask.asked[k].id, ask.asked[k].request, ask.asked[k].partitions, ask.asked[k].licenses});
+  ask.asked.resize(1);
+  core.out.send(std::move(ask));
 }
 
 JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first,
@@ -247,7 +204,7 @@ void submit(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
   if (!first_step) return core.out.refuse(conn, request.id(), first_step.error());
   if (submit.test_only()) {
     components->insert(components->begin(), std::move(*spec));
-    return test_only(core, conn, request, *components, warnings);
+    return test_only(core, conn, caller, request, *components, warnings);
   }
   if (const base::Status room = base::with_sentence(admit_jobs(core, caller, submit, *spec), kPolicy); !room)
     return core.out.refuse(conn, request.id(), room.error());

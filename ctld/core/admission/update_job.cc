@@ -349,6 +349,11 @@ base::Status update_named(Core& core, const Caller& caller, const NamedTasks& na
 
 }  // namespace
 
+base::Result<model::JobSpec> spec_after(const Core& core, const Caller& caller, JobId job,
+                                        const wire::UpdateJobRequest& change) {
+  return updated_spec(core, caller, {job, {}}, change);
+}
+
 void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateJobRequest& asked = request.update_job();
   const auto targets = targets_of(core, asked.ids(), asked.tasks());

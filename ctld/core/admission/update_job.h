@@ -9,4 +9,8 @@ namespace gw::ctld {
 /// Changes what jobs ask for; of each job all of the changes or none.
 void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 
+/// What the job would ask for after this change, which is not made. Errors: those with which the change is refused.
+base::Result<model::JobSpec> spec_after(const Core& core, const Caller& caller, JobId job,
+                                        const wire::UpdateJobRequest& change);
+
 }  // namespace gw::ctld

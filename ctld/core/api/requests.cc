@@ -17,6 +17,7 @@
 #include "ctld/core/api/notify.h"
 #include "ctld/core/api/priorities.h"
 #include "ctld/core/api/query.h"
+#include "ctld/core/api/why.h"
 #include "ctld/core/cluster/nodes.h"
 #include "ctld/core/cluster/partitions.h"
 #include "ctld/core/cluster/quotas.h"
@@ -154,6 +155,8 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     amend_job(core, conn, caller, request);
   else if (request.has_notify_job())
     notify_job(core, conn, caller, request);
+  else if (request.has_why_job())
+    why_job(core, conn, caller, request);
   else if (request.has_checkpointed())
     checkpointed(core, conn, caller, request);
   else
@@ -176,6 +179,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kJobAction:
     case Kind::kAmendJob:
     case Kind::kNotifyJob:
+    case Kind::kWhyJob:
     case Kind::kCheckpointed:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:

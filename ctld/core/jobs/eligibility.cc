@@ -25,13 +25,6 @@ bool awaits_foreign_run(Core& core, Job& job) {
   return true;
 }
 
-void admit_to_reservation(Core& core, const model::Job& job) {
-  const auto r = core.reservations.all.find(job.spec.reservation);
-  if (r == core.reservations.all.end() || !r->second.admits(job.spec.user, job.spec.qos)) return;
-  sched::AdvanceReservation& told = core.reservations.told.at(r->first);
-  if (told.users.insert(job.spec.uid).second) core.feed.tell(sched::ReservationSet{told});
-}
-
 /// With what is kept for it.
 void tell_queued(Core& core, const Job& job) {
   core.feed.tell(sched::JobQueued{pending_of(core, job)});
@@ -56,7 +49,7 @@ void update_components(Core& core, Job& job) {
     one->eligible = core.now;
     if (one != &job) core.rows.job(*one);
   }
-  if (!leader->spec.reservation.empty()) admit_to_reservation(core, *leader);
+  if (!leader->spec.reservation.empty()) admit_to_reservation(core, leader->spec);
   tell_queued(core, *leader);
 }
 
@@ -79,6 +72,13 @@ void wait_for_others(Core& core, Job& job) {
 }
 
 }  // namespace
+
+void admit_to_reservation(Core& core, const model::JobSpec& spec) {
+  const auto r = core.reservations.all.find(spec.reservation);
+  if (r == core.reservations.all.end() || !r->second.admits(spec.user, spec.qos)) return;
+  sched::AdvanceReservation& told = core.reservations.told.at(r->first);
+  if (told.users.insert(spec.uid).second) core.feed.tell(sched::ReservationSet{told});
+}
 
 void update_eligibility(Core& core, Job& job) {
   model::Waiting& waiting = *job.waiting();
@@ -117,7 +117,7 @@ void update_eligibility(Core& core, Job& job) {
     return;
   }
   if (!job.eligible) job.eligible = core.now;
-  if (!job.spec.reservation.empty()) admit_to_reservation(core, job);
+  if (!job.spec.reservation.empty()) admit_to_reservation(core, job.spec);
   tell_queued(core, job);
 }
 

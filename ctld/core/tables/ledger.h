@@ -48,8 +48,6 @@ class Ledger {
   /// The cluster with all its nodes up and empty, to try in what could run beside each other; whoever tries gives
   /// everything back. Kept until a node or partition changes.
   sched::Capacity& empty_cluster();
-  /// The cluster as it is, to try in what could start now; likewise, before anything else is done.
-  sched::Capacity& for_trial() { return capacity_; }
 
  private:
   base::Status take(const Placement& placement, bool forced);

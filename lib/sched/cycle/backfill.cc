@@ -91,7 +91,7 @@ std::optional<std::vector<PartStart>> earliest_together(Session& session, const 
 }
 
 void plan_together(Session& session, const Served& served) {
-  for (const std::string& name : served.job.partitions) session.backfill.count_planned(name);
+  for (const std::string& name : served.job.partitions) session.backfill.count_planned(name, served.job.id);
   const auto parts = earliest_together(session, served);
   if (!parts) return;
   PlannedStart kept{served.job.id, {}, parts->front().start.when, {}};
@@ -140,7 +140,7 @@ std::vector<const PartitionFacts*> partitions_to_plan(Session& session, const Se
   for (const std::string& name : served.job.partitions) {
     const PartitionFacts* p = open_partition(session, served.job, name);
     if (p == nullptr || session.backfill.planned_in(name) >= session.view.policy().max_planned_starts) continue;
-    session.backfill.count_planned(name);
+    session.backfill.count_planned(name, served.job.id);
     out.push_back(p);
   }
   return out;

@@ -48,13 +48,19 @@ class Backfill {
   uint32_t planned_in(const std::string& partition) const;
   /// Another job for which nodes are to be gathered; returns how many there are with it.
   size_t count_gathered() { return ++gathered_; }
-  void count_planned(const std::string& partition) { ++planned_in_[partition]; }
+  void count_planned(const std::string& partition, JobId job) {
+    ++planned_in_[partition];
+    counted_.insert(job);
+  }
+  /// Jobs for which a start was planned, or could have been.
+  const std::set<JobId>& counted() const { return counted_; }
 
  private:
   Timeline all_;
   Timeline firm_;  // without planned starts of borrowers; kept only where there are quotas
   bool has_quotas_ = false;
   std::map<std::string, uint32_t> planned_in_;
+  std::set<JobId> counted_;
   size_t gathered_ = 0;
   std::vector<Lender> lenders_;
   std::map<std::set<JobId>, Timeline> without_;

@@ -23,6 +23,8 @@ void LimitPlans::keep(Session& session, const Served& served) {
     keep(session, served, limit);
 }
 
+void LimitPlans::add_jobs(std::set<JobId>& to) const { to.insert(held_back_.begin(), held_back_.end()); }
+
 /// Once a pass: a limit of each user is asked about many users.
 void LimitPlans::list(const Session& session) {
   if (std::exchange(are_listed_, true)) return;
@@ -52,6 +54,7 @@ void LimitPlans::keep(Session& session, const Served& served, const Binding& lim
   if (plan.when != Time::never())
     plan.spare = limit.bound - std::min(limit.bound, limit.held - std::min(limit.held, freed) + limit.asked);
   const bool is_foreseen = plan.when != Time::never();
+  held_back_.insert(plan.job);
   plans_.emplace(key, is_foreseen || has_lost_patience(session, served) ? std::optional(plan) : std::nullopt);
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -36,6 +37,9 @@ class LimitPlans {
   /// It has started: it holds what others could have held beside the plans.
   void take(const Session& session, const Served& served, const Quantities& amounts, base::Time until);
 
+  /// The first that each limit held back.
+  void add_jobs(std::set<JobId>& to) const;
+
  private:
   using Key = std::tuple<uint32_t, size_t, bool, uint32_t>;  // QOS, resource, of each user, uid
   /// A running job, and when it leaves what it holds.
@@ -45,6 +49,7 @@ class LimitPlans {
   };
   using Leavers = std::vector<Leaver>;             // the first first
   std::map<Key, std::optional<LimitPlan>> plans_;  // nothing: it is not foreseen, and nobody has lost patience
+  std::set<JobId> held_back_;                      // the first of each of them
   bool are_listed_ = false;
   Leavers all_;
   std::map<uint32_t, Leavers> of_users_;

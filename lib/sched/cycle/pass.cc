@@ -90,7 +90,27 @@ bool Pass::is_guaranteed(const ClassHead& turn) const {
   return session_.quotas().standing(tree.towards(0, progress.leaf), progress.amounts) == Standing::kGuaranteed;
 }
 
+namespace {
+
+std::set<JobId> jobs_in_way(const Session& session) {
+  std::set<JobId> out = session.backfill.counted();
+  for (const PlannedStart& planned : session.plan.planned_starts) out.insert(planned.job);
+  for (const auto& [node, bookings] : session.backfill.all().all())
+    for (const Booking& b : bookings)
+      if (b.job) out.insert(b.job);
+  session.limits.add_jobs(out);
+  // The first in line of a QOS decides also whose turn is next; a strict order waits for it.
+  constexpr size_t kMostFirst = 64;
+  size_t first = 0;
+  for (const auto& [where, job] : session.in_line.first_blocked)
+    if (first++ < kMostFirst || session.order().is_strict()) out.insert(job);
+  return out;
+}
+
+}  // namespace
+
 void Pass::end() {
+  view_.cursor().set_in_way(jobs_in_way(session_));
   session_.trial.rollback(0);
   Plan& plan = session_.plan;
   const bool is_out_of_starts = session_.starts >= session_.budget.starts;

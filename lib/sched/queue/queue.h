@@ -12,6 +12,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -144,6 +145,8 @@ class Queue {
   size_t size() const { return where_.size(); }
   /// From when on each node could take a part: one memory for all classes that differ in whose they are only.
   ReadyTimes& ready_times(const PendingJob& job, const std::string& partition);
+  /// Takes the memory of another queue over the same nodes, and gives its own.
+  void swap_ready_times(Queue& other) { std::swap(ready_, other.ready_); }
   /// Drops what classes remember of earlier passes: the next plan() is made from scratch, and tells every class again.
   void forget();
 

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "base/ids.h"
 #include "base/time.h"
 
 namespace gw::sched {
@@ -32,6 +34,9 @@ class Cursor {
   bool end_pass(uint64_t epoch, End end, base::Time next_change);
   /// What the passes that the present one continues from said of that; never() if it continues from none.
   base::Time next_change() const { return next_change_; }
+  /// Waiting jobs for which something was kept in the latest pass, or which kept others behind them waiting.
+  void set_in_way(std::set<base::JobId> jobs) { in_way_ = std::move(jobs); }
+  const std::set<base::JobId>& in_way() const { return in_way_; }
 
   // For snapshots.
   bool has_run_out() const { return all_since_ > 0; }
@@ -53,6 +58,7 @@ class Cursor {
   base::Time next_change_ = base::Time::never();
   std::map<uint32_t, Round> rounds_;
   std::set<uint32_t> put_off_;  // in this pass
+  std::set<base::JobId> in_way_;
 };
 
 }  // namespace gw::sched

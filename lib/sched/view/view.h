@@ -221,6 +221,7 @@ class ClusterView {
 
  private:
   struct Applier;
+  friend class WhatIf;
   void set_policy(const Policy& policy);
   void set_tree(const std::vector<model::Qos>& list);
   void set_past() { quota_.set_past(policy_.fairness_over_time, qos_usage_); }

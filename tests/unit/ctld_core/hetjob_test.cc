@@ -281,7 +281,7 @@ TEST_F(Components, TestOnlyPlacesThemBesideEachOther) {
   EXPECT_TRUE(w.core->ledger().holdings().empty());
   w.cut("n0");
   verdict = w.ask(1000, request).submit().test_verdict();
-  EXPECT_NE(verdict.find("would wait"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find("does not fit beside the others"), std::string::npos) << verdict;
 }
 
 TEST_F(Components, ShareWhatIsNotAboutResources) {

@@ -48,6 +48,7 @@ class EveryKind {
     add(Grant::kEverybody).mutable_list_jobs();
     add(Grant::kEverybody).mutable_show_job()->set_id(1);
     add(Grant::kEverybody).mutable_wait_job()->set_id(1);
+    add(Grant::kEverybody).mutable_why_job()->set_id(1);
     add(Grant::kOwnJobs).mutable_cancel()->mutable_filter()->add_ids(1);
     add(Grant::kOwnJobs).mutable_update_job()->add_ids(1);
     add(Grant::kOwnJobs) = action(JobId(1), wire::kHold);

@@ -134,7 +134,7 @@ TEST_F(Reserved, TestOnlyLooksAtThem) {
     return w.ask(uid, request).submit().test_verdict();
   };
   EXPECT_NE(verdict(1000, gang(1), hours(1), "course").find("begins at"), std::string::npos);
-  EXPECT_NE(verdict(1001, gang(2), hours(2), "").find("would wait"), std::string::npos);
+  EXPECT_NE(verdict(1001, gang(2), hours(2), "").find("planned"), std::string::npos);
   EXPECT_NE(verdict(1001, gang(2), hours(1), "").find("would start now"), std::string::npos);
   later(hours(1));
   const std::string inside = verdict(1000, gang(2), hours(1), "course");

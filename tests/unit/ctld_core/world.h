@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ctld/core/api/open_question.h"
 #include "ctld/core/controller.h"
 #include "sched/cycle/plan.h"
 #include "wire/convert.h"
@@ -205,6 +206,11 @@ class World {
       if (auto* r = std::get_if<ReadStored>(&out)) reads.push_back(*r);
       if (auto* f = std::get_if<FetchEnded>(&out)) fetched.push_back(*f);
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
+      if (auto* ask = std::get_if<AskOutlooks>(&out)) {
+        OpenQuestion question(std::move(*ask));
+        while (const sched::PendingJob* job = question.next()) question.take(sched::look_ahead(view, *job, now));
+        replies[question.conn()].push_back(question.answer());
+      }
     }
   }
   /// The tables agree with each other after every transaction; in large worlds that would be all that is done.

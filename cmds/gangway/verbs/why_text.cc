@@ -1,0 +1,363 @@
+// See why_text.h.
+#include "cmds/gangway/verbs/why_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "client/show/job_view.h"
+#include "model/blocker.h"
+#include "model/outlook.h"
+#include "model/request.h"
+#include "wire/blockers.h"
+
+namespace gw::cmds {
+namespace {
+
+using base::Time;
+using model::When;
+using Change = wire::UpdateJobRequest;
+
+When when_of(const wire::Outlook& o) { return static_cast<When>(o.when()); }
+
+/// What a change says of one thing: in words, and as `gcontrol update` takes it.
+struct Said {
+  std::string words, setting;
+};
+
+std::string gpu_words(const wire::GresUpdate& gres) {
+  static constexpr std::string_view kOf[] = {"", "", " per node", " per task"};
+  const std::string of = std::string(kOf[gres.gpu_counting() < 4 ? gres.gpu_counting() : 0]);
+  const std::string type = gres.gpu_type().empty() ? "" : " of type " + base::printable(gres.gpu_type(), 60);
+  return fmt::format("ask for {} {}{}{}", gres.gpus(), gres.gpus() == 1 ? "GPU" : "GPUs", of, type);
+}
+
+std::string gpu_setting(const wire::GresUpdate& gres, const wire::Job* job) {
+  const auto counting = static_cast<model::GpuCounting>(gres.gpu_counting());
+  const std::string type = gres.gpu_type().empty() ? "" : gres.gpu_type() + ":";
+  const std::string gpus = fmt::format("gpu:{}{}", type, gres.gpus());
+  if (counting == model::GpuCounting::kPerJob) return "TresPerJob=gres/" + gpus;
+  if (counting == model::GpuCounting::kPerTask) return "TresPerTask=gres/" + gpus;
+  std::string out = "Gres=" + gpus;
+  if (job != nullptr)
+    for (const wire::GresCount& other : job->spec().request().gres())
+      out += fmt::format(",{}:{}", other.name(), other.count());
+  return out;
+}
+
+std::string memory(uint64_t mb) { return base::format_memory_mb(mb); }
+
+void say_places(const Change& c, std::vector<Said>& out) {
+  if (c.has_partition())
+    out.push_back({"use partition " + base::printable(c.partition(), 200), "Partition=" + c.partition()});
+  if (c.has_qos()) out.push_back({"use QOS " + base::printable(c.qos(), 200), "QOS=" + c.qos()});
+  if (c.has_reservation()) out.push_back({"run outside the reservation", "Reservation="});
+  if (c.has_features()) out.push_back({"drop --constraint", "Features="});
+  if (c.has_nodelist()) out.push_back({"drop --nodelist", "ReqNodeList="});
+  if (c.has_exclude()) out.push_back({"drop --exclude", "ExcNodeList="});
+  if (c.has_exclusive()) out.push_back({"drop --exclusive", "OverSubscribe=YES"});
+  if (c.has_contiguous()) out.push_back({"drop --contiguous", "Contiguous=NO"});
+  if (c.has_max_switches()) out.push_back({"drop --switches", "Switches=0"});
+  if (c.has_licenses()) out.push_back({"drop --licenses", "Licenses="});
+  if (c.has_sockets())
+    out.push_back({"drop the wishes for sockets, cores and threads", "ReqSockets=0 ReqCores=0 ReqThreads=0"});
+}
+
+std::vector<Said> said_by(const Change& c, const wire::Job* job) {
+  std::vector<Said> out;
+  say_places(c, out);
+  if (c.has_gres()) {
+    const bool drops_type = job != nullptr && !job->spec().request().gpu_type().empty() && c.gres().gpu_type().empty();
+    out.push_back({drops_type ? "ask for GPUs of any type" : gpu_words(c.gres()), gpu_setting(c.gres(), job)});
+  }
+  if (c.has_min_nodes()) {
+    const std::string range =
+        c.has_max_nodes() && c.max_nodes() > c.min_nodes() ? fmt::format("-{}", c.max_nodes()) : "";
+    out.push_back({fmt::format("ask for {}{} {}", c.min_nodes(), range, c.min_nodes() == 1 ? "node" : "nodes"),
+                   fmt::format("NumNodes={}{}", c.min_nodes(), range)});
+  }
+  if (c.has_task_count())
+    out.push_back({fmt::format("ask for {} {}", c.task_count(), c.task_count() == 1 ? "task" : "tasks"),
+                   fmt::format("NumTasks={}", c.task_count())});
+  if (c.has_cpus_per_task())
+    out.push_back({fmt::format("ask for {} {} per task", c.cpus_per_task(), c.cpus_per_task() == 1 ? "CPU" : "CPUs"),
+                   fmt::format("CPUsPerTask={}", c.cpus_per_task())});
+  if (c.has_mem_per_node_mb())
+    out.push_back({fmt::format("ask for {} of memory per node", memory(c.mem_per_node_mb())),
+                   fmt::format("MinMemoryNode={}M", c.mem_per_node_mb())});
+  if (c.has_mem_per_cpu_mb())
+    out.push_back({fmt::format("ask for {} of memory per CPU", memory(c.mem_per_cpu_mb())),
+                   fmt::format("MinMemoryCPU={}M", c.mem_per_cpu_mb())});
+  if (c.has_tmp_mb()) out.push_back({"drop --tmp", "MinTmpDiskNode=0"});
+  if (c.has_time_limit_us()) {
+    const std::string limit = base::format_duration(base::Duration{c.time_limit_us()});
+    out.push_back({"run for " + limit + " at most", "TimeLimit=" + limit});
+  }
+  return out;
+}
+
+std::string named_jobs(const google::protobuf::RepeatedField<uint32_t>& ids, uint32_t more) {
+  std::vector<std::string> words;
+  for (const uint32_t id : ids) words.push_back(std::to_string(id));
+  if (more > 0) words.push_back(fmt::format("{} more", more));
+  if (words.size() == 1) return "job " + words[0];
+  const std::string last = words.back();
+  words.pop_back();
+  return "jobs " + base::join(words, ", ") + " and " + last;
+}
+
+std::string on_nodes(const wire::Outlook& o) {
+  return (o.nodes().empty() ? "" : " on " + base::printable(o.nodes(), 1000)) +
+         (o.partition().empty() ? "" : " (partition " + base::printable(o.partition()) + ")");
+}
+
+std::string clock(int64_t us) { return base::format_time({us}); }
+
+/// "starts now on n3", "starts at 14:20 instead of 15:05"; empty: it is no better than `as_it_is`.
+std::string better(const wire::Outlook& o, const wire::Outlook& as_it_is) {
+  constexpr int64_t kWorthIt = base::minutes(1).us;
+  const std::string victims =
+      o.victims().empty() ? "" : fmt::format(", {} would leave for it", named_jobs(o.victims(), 0));
+  switch (when_of(o)) {
+    case When::kNow:
+      return "starts now" + on_nodes(o) + victims;
+    case When::kOnceOthersLeft:
+      return when_of(as_it_is) == When::kOnceOthersLeft ? "" : "starts" + on_nodes(o) + victims;
+    case When::kPlanned:
+      if (as_it_is.start_us() != 0 && o.start_us() + kWorthIt > as_it_is.start_us()) return {};
+      return fmt::format("starts at {} at the latest{}", clock(o.start_us()), on_nodes(o));
+    default:
+      return {};
+  }
+}
+
+std::string summary(const wire::WhyJobReply& why) {
+  const wire::Outlook& o = why.outlook();
+  switch (when_of(o)) {
+    case When::kNow:
+      return "It starts with the next pass of the scheduler" + on_nodes(o) +
+             (o.victims().empty() ? "" : ", for which " + named_jobs(o.victims(), 0) + " would leave") + ".";
+    case When::kOnceOthersLeft:
+      return "It starts" + on_nodes(o) + " once " +
+             (o.victims().empty() ? std::string("others have left for it") : named_jobs(o.victims(), 0) + " left") +
+             (o.start_us() == 0 ? "" : ", by " + clock(o.start_us())) + ".";
+    case When::kPlanned:
+      return fmt::format("It starts at {}{}{}; sooner if they end sooner.", clock(o.start_us()), on_nodes(o),
+                         o.waits_for().empty() ? std::string(" if all that runs uses its whole limit")
+                                               : " if " + named_jobs(o.waits_for(), o.waits_for_more()) +
+                                                     (o.waits_for_size() == 1 ? " uses" : " use") + " the whole limit");
+    case When::kNever:
+      return "It will be ended: its deadline can no longer be met.";
+    default:
+      return "When it starts cannot be foreseen.";
+  }
+}
+
+/// Each with what belongs to it: a partition with the nodes that are ruled out in it.
+std::vector<model::Blockers> grouped(const model::Blockers& all) {
+  std::vector<model::Blockers> out;
+  for (const model::Blocker& b : all) {
+    const bool belongs = !out.empty() && out.back().front().kind == model::BlockerKind::kNodes && b.nodes > 0 &&
+                         b.kind != model::BlockerKind::kNodes;
+    if (!belongs) out.emplace_back();
+    out.back().push_back(b);
+  }
+  return out;
+}
+
+std::string in_the_way(const wire::WhyJobReply& why) {
+  const model::Blockers all = wire::blockers_from(why.job().status().waiting().blockers());
+  if (all.empty()) return {};
+  std::string out = "\nIn the way:\n";
+  std::vector<std::string_view> said;
+  for (const model::Blockers& group : grouped(all)) {
+    const std::string words = model::words(group);
+    out += "  " + base::printable(words, 4000) + "\n";
+    for (const model::Blocker& b : group) {
+      const std::string_view help = model::help(b.kind);
+      if (help.empty() || words.find(help) != std::string::npos ||
+          std::find(said.begin(), said.end(), help) != said.end())
+        continue;
+      said.push_back(help);
+      out += fmt::format("      {}\n", help);
+    }
+  }
+  return out;
+}
+
+std::string ahead(const wire::WhyJobReply& why) {
+  if (why.ahead().empty()) return {};
+  std::string out = "\nAhead of it, and not to be delayed:\n";
+  for (const wire::JobAhead& one : why.ahead())
+    out += fmt::format("  job {}{}, in partition {}: {}\n", one.id(),
+                       one.start_us() == 0 ? "" : ", planned for " + clock(one.start_us()),
+                       base::printable(one.partition(), 200), model::words(static_cast<model::AheadBy>(one.rule())));
+  if (why.more_ahead() > 0) out += fmt::format("  and {} more\n", why.more_ahead());
+  return out;
+}
+
+/// Those that are better, those that start it now first.
+std::vector<const wire::JobOffer*> helpful(const wire::WhyJobReply& why) {
+  std::vector<const wire::JobOffer*> out;
+  for (const wire::JobOffer& offer : why.offers())
+    if (!better(offer.outlook(), why.outlook()).empty()) out.push_back(&offer);
+  std::stable_partition(out.begin(), out.end(),
+                        [](const wire::JobOffer* o) { return when_of(o->outlook()) == When::kNow; });
+  return out;
+}
+
+std::string offers(const wire::WhyJobReply& why) {
+  if (when_of(why.outlook()) == When::kNow) return {};
+  if (!why.no_offers_why().empty())
+    return fmt::format("\nNo changes were tried: {}.\n", base::printable(why.no_offers_why()));
+  const std::vector<const wire::JobOffer*> good = helpful(why);
+  const std::string cut = why.offers_cut() ? "; there are more" : "";
+  if (good.empty())
+    return why.offers().empty() ? ""
+                                : fmt::format("\nNone of the {} changes that were tried would start it sooner{}.\n",
+                                              why.offers_size(), cut);
+  std::string out = fmt::format("\nWhat would help, of {} changes that were tried{}:\n", why.offers_size(), cut);
+  for (const wire::JobOffer* offer : good)
+    out += fmt::format(
+        "  {}: {}\n      {}\n",
+        [&] {
+          std::vector<std::string> words;
+          for (const Said& said : said_by(offer->change(), &why.job())) words.push_back(said.words);
+          return base::join(words, ", ");
+        }(),
+        better(offer->outlook(), why.outlook()), change_command(offer->change(), why.job()));
+  return out;
+}
+
+std::string named(const wire::Job& job) {
+  return fmt::format("Job {} ({}) of {}", job.id(), base::printable(job.spec().name(), 100),
+                     base::printable(job.spec().user(), 100));
+}
+
+std::string waiting_text(const wire::WhyJobReply& why) {
+  const wire::Job& job = why.job();
+  const Time since{job.status().eligible_us() != 0 ? job.status().eligible_us() : job.status().submitted_us()};
+  std::string out = fmt::format(
+      "{} waits since {} ({}), in QOS {}, partition {}: {}.\n", named(job), base::format_time(since),
+      base::format_duration(std::max(Time{why.now_us()} - since, base::Duration{})), base::printable(job.spec().qos()),
+      base::printable(client::partition_of(job)), client::reason_word(job));
+  std::string when = why.has_outlook() ? summary(why) + "\n" : "";
+  if (why.is_kept() && !when.empty()) {
+    when.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(when.front())));
+    when = "If nothing kept it from the scheduler: " + when;
+  }
+  out += when;
+  return out + in_the_way(why) + ahead(why) + offers(why);
+}
+
+std::string history(const wire::ShowJobReply& shown) {
+  if (shown.history().empty()) return {};
+  std::string out = "\nIts history:\n";
+  for (const wire::HistoryEvent& e : shown.history())
+    out += fmt::format("  {} {:<16} {}\n", base::format_time({e.time_us()}), e.kind(), base::printable(e.text(), 1000));
+  return out;
+}
+
+std::string placed_text(const WhyAnswer& answer) {
+  const wire::Job& job = answer.why.job();
+  const client::JobRow row{&job, {answer.why.now_us()}, &answer.label, {}};
+  const std::string state(model::long_name(client::state_of(job)));
+  std::string out;
+  if (job.status().has_ended()) {
+    const Time end = client::end_of(job);
+    out = fmt::format("{} ended {}{}, exit code {}: {}.\n", named(job), state,
+                      end ? " at " + base::format_time(end) : "", client::exit_code(job), client::reason_word(job));
+    if (const std::string more = client::reason_detail(job); !more.empty()) out += base::printable(more, 2000) + "\n";
+  } else {
+    const Time start = client::start_of(job), end = client::end_of(job);
+    out = fmt::format("{} is {}{} on {} (partition {}){}.\n", named(job), state,
+                      start ? " since " + base::format_time(start) : "", client::node_list(job),
+                      base::printable(client::partition_of(job)),
+                      end ? ", until " + base::format_time(end) + " at the latest" : "");
+    if (client::suspended_at(job)) out += "It is suspended " + client::why_suspended(job) + "\n";
+    if (answer.label.job_id() != 0)
+      out += fmt::format("By the quotas it is {}. Jobs of these QOS can preempt it now: {}.\n",
+                         client::quota_text(row.label), client::preemptors_text(row.label));
+  }
+  return out + history(answer.shown);
+}
+
+nlohmann::ordered_json time_json(int64_t us) {
+  return us == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(Time{us}.seconds());
+}
+
+nlohmann::ordered_json blockers_json(const wire::BlockerMessages& list) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const model::Blocker& b : wire::blockers_from(list))
+    out.push_back({{"kind", model::name(b.kind)},
+                   {"scope", model::name(b.scope)},
+                   {"where", b.where},
+                   {"words", model::words({b})},
+                   {"help", model::help(b.kind)}});
+  return out;
+}
+
+nlohmann::ordered_json outlook_json(const wire::Outlook& o) {
+  return {{"when", model::name(when_of(o))},
+          {"start", time_json(o.start_us())},
+          {"partition", o.partition()},
+          {"nodes", o.nodes()},
+          {"victims", std::vector<uint32_t>(o.victims().begin(), o.victims().end())},
+          {"waits_for", std::vector<uint32_t>(o.waits_for().begin(), o.waits_for().end())},
+          {"blockers", blockers_json(o.blockers())}};
+}
+
+}  // namespace
+
+std::string change_words(const wire::UpdateJobRequest& change) {
+  std::vector<std::string> words;
+  for (const Said& said : said_by(change, nullptr)) words.push_back(said.words);
+  return base::join(words, ", ");
+}
+
+std::string change_command(const wire::UpdateJobRequest& change, const wire::Job& job) {
+  std::string out = fmt::format("gcontrol update JobId={}", job.id());
+  for (const Said& said : said_by(change, &job)) out += " " + base::printable(said.setting, 1000);
+  return out;
+}
+
+std::string why_text(const WhyAnswer& answer) {
+  return answer.why.job().status().has_waiting() ? waiting_text(answer.why) : placed_text(answer);
+}
+
+std::string why_json(const WhyAnswer& answer) {
+  const wire::WhyJobReply& why = answer.why;
+  nlohmann::ordered_json j;
+  j["schema_version"] = 1;
+  j["job_id"] = why.job().id();
+  j["state"] = model::long_name(client::state_of(why.job()));
+  j["reason"] = client::reason_word(why.job());
+  j["outlook"] = why.has_outlook() ? outlook_json(why.outlook()) : nlohmann::ordered_json(nullptr);
+  j["blockers"] = blockers_json(why.job().status().waiting().blockers());
+  j["ahead"] = nlohmann::ordered_json::array();
+  for (const wire::JobAhead& one : why.ahead())
+    j["ahead"].push_back({{"job_id", one.id()},
+                          {"rule", model::name(static_cast<model::AheadBy>(one.rule()))},
+                          {"start", time_json(one.start_us())},
+                          {"partition", one.partition()}});
+  j["more_ahead"] = why.more_ahead();
+  j["offers"] = nlohmann::ordered_json::array();
+  for (const wire::JobOffer& offer : why.offers())
+    j["offers"].push_back({{"words", change_words(offer.change())},
+                           {"command", change_command(offer.change(), why.job())},
+                           {"helps", !better(offer.outlook(), why.outlook()).empty()},
+                           {"outlook", outlook_json(offer.outlook())}});
+  j["offers_cut"] = why.offers_cut();
+  j["no_offers_because"] = why.no_offers_why();
+  j["history"] = nlohmann::ordered_json::array();
+  for (const wire::HistoryEvent& e : answer.shown.history())
+    j["history"].push_back({{"time", time_json(e.time_us())}, {"kind", e.kind()}, {"text", e.text()}});
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gw::cmds

@@ -1,0 +1,211 @@
+// See offers.h.
+#include "ctld/core/api/offers.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "ctld/core/admission/update_job.h"
+#include "model/blocker.h"
+
+namespace gw::ctld {
+namespace {
+
+using model::BlockerKind;
+using Change = wire::UpdateJobRequest;
+
+/// Changes that ask for less and less of one thing, or one that leaves a thing out.
+struct Series {
+  bool is_about_it = false;  ///< About something that is in the way.
+  bool is_each = false;      ///< Each is a change of its own: all are tried.
+  std::vector<Change> changes;
+};
+
+/// Some numbers below `all`, the largest first.
+std::vector<uint64_t> less_than(uint64_t all) {
+  constexpr uint64_t kFew = 8;
+  std::set<uint64_t, std::greater<>> out;
+  if (all <= kFew)
+    for (uint64_t n = 1; n < all; ++n) out.insert(n);
+  else
+    for (const uint64_t quarters : {3, 2, 1}) out.insert(all * quarters / 4);
+  return {out.begin(), out.end()};
+}
+
+class Candidates {
+ public:
+  Candidates(const Core& core, const model::Job& job, const model::Blockers& blockers)
+      : core_(core), job_(job), spec_(job.spec), request_(job.spec.request), blockers_(blockers) {}
+
+  std::vector<Series> list() {
+    drop_wishes();
+    ask_for_less();
+    run_shorter();
+    go_elsewhere();
+    std::stable_partition(out_.begin(), out_.end(), [](const Series& s) { return s.is_about_it; });
+    return std::move(out_);
+  }
+
+ private:
+  const Core& core_;
+  const model::Job& job_;
+  const model::JobSpec& spec_;
+  const model::Request& request_;
+  const model::Blockers& blockers_;
+  std::vector<Series> out_;
+
+  bool is_blocked_by(std::initializer_list<BlockerKind> kinds) const {
+    return std::any_of(blockers_.begin(), blockers_.end(), [&](const model::Blocker& b) {
+      return std::find(kinds.begin(), kinds.end(), b.kind) != kinds.end();
+    });
+  }
+  template <typename Set>
+  void add(bool is_wanted, std::initializer_list<BlockerKind> about, const Set& set) {
+    if (!is_wanted) return;
+    Series series{is_blocked_by(about), false, {}};
+    set(series.changes.emplace_back());
+    out_.push_back(std::move(series));
+  }
+  /// Fewer of what it has `all` of.
+  template <typename Set>
+  void add_less(uint64_t all, std::initializer_list<BlockerKind> about, const Set& set) {
+    Series series{is_blocked_by(about), false, {}};
+    for (const uint64_t n : less_than(all)) set(series.changes.emplace_back(), n);
+    if (!series.changes.empty()) out_.push_back(std::move(series));
+  }
+
+  void drop_wishes() {
+    add(!request_.features.empty(), {BlockerKind::kFeatures}, [](Change& c) { c.set_features(""); });
+    add(!request_.nodelist.empty(), {BlockerKind::kNodeList}, [](Change& c) { c.set_nodelist(""); });
+    add(!request_.exclude.empty(), {BlockerKind::kExcludedNode}, [](Change& c) { c.set_exclude(""); });
+    add(!request_.gpu_type.empty(), {BlockerKind::kGpuType, BlockerKind::kGpus},
+        [this](Change& c) { set_gpus(c, request_.gpus, ""); });
+    add(request_.exclusive, {BlockerKind::kNotEmpty}, [](Change& c) { c.set_exclusive(false); });
+    add(request_.contiguous, {BlockerKind::kApart}, [](Change& c) { c.set_contiguous(false); });
+    add(request_.max_switches != 0, {BlockerKind::kLocality}, [](Change& c) { c.set_max_switches(0); });
+    add(request_.sockets + request_.socket_cores + request_.core_threads != 0, {BlockerKind::kLayout}, [](Change& c) {
+      c.set_sockets(0);
+      c.set_socket_cores(0);
+      c.set_core_threads(0);
+    });
+    add(request_.tmp_mb != 0, {BlockerKind::kTmpDisk}, [](Change& c) { c.set_tmp_mb(0); });
+    add(!spec_.licenses.empty(), {BlockerKind::kLimit}, [](Change& c) { c.set_licenses(""); });
+    add(!spec_.reservation.empty(),
+        {BlockerKind::kReservationBegins, BlockerKind::kReservationEnds, BlockerKind::kReservationEnded,
+         BlockerKind::kReservationGone, BlockerKind::kReservationUsers, BlockerKind::kReservationMaintenance},
+        [](Change& c) { c.set_reservation(""); });
+  }
+
+  void set_gpus(Change& c, uint64_t count, const std::string& type) const {
+    wire::GresUpdate& gres = *c.mutable_gres();
+    gres.set_gpu_counting(static_cast<uint32_t>(request_.gpu_counting));
+    gres.set_gpus(static_cast<uint32_t>(count));
+    gres.set_gpu_type(type);
+    if (request_.gpu_milli != model::kWholeGpu) gres.set_gpu_milli(request_.gpu_milli);
+  }
+
+  void ask_for_less() {
+    const auto limits = {BlockerKind::kLimit, BlockerKind::kUserLimit, BlockerKind::kGuarantee};
+    const bool is_limited = is_blocked_by(limits);
+    const auto mark = [&] { out_.back().is_about_it |= is_limited; };
+    const size_t before = out_.size();
+    if (request_.gpu_counting != model::GpuCounting::kNone && request_.gpu_milli == model::kWholeGpu)
+      add_less(request_.gpus, {BlockerKind::kGpus, BlockerKind::kLocality},
+               [this](Change& c, uint64_t n) { set_gpus(c, n, request_.gpu_type); });
+    if (request_.nodes_given && request_.min_nodes > 1)
+      add_less(request_.min_nodes, {BlockerKind::kNodes}, [this](Change& c, uint64_t n) {
+        c.set_min_nodes(static_cast<uint32_t>(n));
+        if (request_.max_nodes > request_.min_nodes) c.set_max_nodes(request_.max_nodes);
+      });
+    if (request_.tasks_given && request_.tasks > 1)
+      add_less(request_.tasks, {BlockerKind::kNodes, BlockerKind::kCores},
+               [](Change& c, uint64_t n) { c.set_task_count(static_cast<uint32_t>(n)); });
+    add_less(request_.cpus_per_task, {BlockerKind::kCores},
+             [](Change& c, uint64_t n) { c.set_cpus_per_task(static_cast<uint32_t>(n)); });
+    if (request_.mem_per_node_mb > 1)
+      add_less(request_.mem_per_node_mb, {BlockerKind::kMemory},
+               [](Change& c, uint64_t n) { c.set_mem_per_node_mb(n); });
+    if (request_.mem_per_cpu_mb > 1)
+      add_less(request_.mem_per_cpu_mb, {BlockerKind::kMemory}, [](Change& c, uint64_t n) { c.set_mem_per_cpu_mb(n); });
+    if (out_.size() > before) mark();
+  }
+
+  /// So that it ends before what others are to have then.
+  void run_shorter() {
+    constexpr base::Duration kSpare = base::minutes(2);  // until the change is made
+    constexpr size_t kMost = 3;
+    std::set<int64_t, std::greater<>> limits;
+    const auto add_end = [&](Time end) {
+      const base::Duration left = end - core_.now - kSpare;
+      const int64_t minutes = left.us / base::minutes(1).us;
+      if (minutes > 0 && base::minutes(minutes) < spec_.time_limit) limits.insert(minutes);
+    };
+    for (const auto& [id, planned] : core_.planning.estimates)
+      if (id != job_.id && is_named(planned.partition)) add_end(planned.start);
+    for (const model::Blocker& b : blockers_)
+      if (b.scope == model::BlockerScope::kReservation && b.until) add_end(b.until);
+    for (const auto& [name, r] : core_.reservations.told) add_end(r.at(core_.now).from);
+    if (is_blocked_by({BlockerKind::kPartitionTimeLimit}))
+      for (const std::string& name : spec_.partitions)
+        if (const auto p = core_.partitions.all.find(name); p != core_.partitions.all.end())
+          if (p->second.max_time < spec_.time_limit) limits.insert(p->second.max_time.us / base::minutes(1).us);
+    Series series{is_blocked_by({BlockerKind::kPlannedStart, BlockerKind::kPartitionTimeLimit,
+                                 BlockerKind::kReservedNode, BlockerKind::kReservationEnds}),
+                  false,
+                  {}};
+    for (const int64_t minutes : limits)
+      if (minutes > 0 && series.changes.size() < kMost)
+        series.changes.emplace_back().set_time_limit_us(base::minutes(minutes).us);
+    if (!series.changes.empty()) out_.push_back(std::move(series));
+  }
+
+  bool is_named(const std::string& partition) const {
+    return std::find(spec_.partitions.begin(), spec_.partitions.end(), partition) != spec_.partitions.end();
+  }
+
+  void go_elsewhere() {
+    constexpr size_t kMost = 8;
+    Series partitions{is_blocked_by({BlockerKind::kPartitionTimeLimit, BlockerKind::kPartitionDown,
+                                     BlockerKind::kPartitionGone, BlockerKind::kNodes}),
+                      true,
+                      {}};
+    for (const auto& [name, p] : core_.partitions.all)
+      if (!is_named(name) && partitions.changes.size() < kMost) partitions.changes.emplace_back().set_partition(name);
+    Series qos{is_blocked_by({BlockerKind::kLimit, BlockerKind::kUserLimit, BlockerKind::kGuarantee,
+                              BlockerKind::kFairShare, BlockerKind::kBudgetSpent}),
+               true,
+               {}};
+    for (const auto& [name, q] : core_.quotas.qos)
+      if (name != spec_.qos && qos.changes.size() < kMost) qos.changes.emplace_back().set_qos(name);
+    for (Series* series : {&partitions, &qos})
+      if (!series->changes.empty()) out_.push_back(std::move(*series));
+  }
+};
+
+}  // namespace
+
+Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::Blockers& blockers) {
+  constexpr size_t kMostTried = 3 * kMostOffers;  // each is held against the whole cluster by admission
+  Offers out;
+  uint32_t number = 0;
+  size_t tried = 0;
+  for (Series& series : Candidates(core, job, blockers).list()) {
+    ++number;
+    for (Change& change : series.changes) {
+      if (out.all.size() >= kMostOffers || tried >= kMostTried) {
+        out.is_cut = true;
+        return out;
+      }
+      if (series.is_each) ++number;
+      ++tried;
+      auto spec = spec_after(core, caller, job.id, change);
+      if (!spec || *spec == job.spec) continue;
+      out.all.push_back({std::move(change), std::move(*spec), number});
+    }
+  }
+  return out;
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,156 @@
+// See why.h.
+#include "ctld/core/api/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "ctld/core/api/offers.h"
+#include "ctld/core/api/priorities.h"
+#include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/wait_reasons.h"
+#include "ctld/core/names.h"
+#include "ctld/core/shared/permissions.h"
+#include "sched/queue/order_facts.h"
+#include "wire/blockers.h"
+
+namespace gw::ctld {
+namespace {
+
+constexpr size_t kMostNamed = 16;  ///< Jobs of each list of an answer.
+
+/// As it is put before the scheduler; one that is kept from it, as if it were not.
+sched::PendingJob asked_of(const Core& core, const model::Job& job) {
+  sched::PendingJob out = pending_of(core, job);
+  if (!out.eligible) out.eligible = core.now;
+  return out;
+}
+
+/// Why no changes are tried; empty: they are.
+std::string_view no_offers_why(const Core& core, const Caller& caller, const model::Job& job) {
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return "it is somebody else's";
+  if (job.spec.is_het()) return "it has several components";
+  if (job.waiting()->reason != model::WaitReason::kNone) return "it is kept from the scheduler";
+  return {};
+}
+
+void put(const sched::Outlook& outlook, wire::Outlook& out) {
+  out.set_when(static_cast<uint32_t>(outlook.when));
+  out.set_start_us(outlook.start.us);
+  out.set_partition(outlook.partition);
+  out.set_nodes(base::compress_hostlist(outlook.nodes));
+  for (size_t i = 0; i < std::min(outlook.victims.size(), kMostNamed); ++i) out.add_victims(outlook.victims[i].value);
+  for (size_t i = 0; i < std::min(outlook.waits_for.size(), kMostNamed); ++i)
+    out.add_waits_for(outlook.waits_for[i].value);
+  if (outlook.waits_for.size() > kMostNamed)
+    out.set_waits_for_more(static_cast<uint32_t>(outlook.waits_for.size() - kMostNamed));
+  out.set_reason(static_cast<uint32_t>(outlook.reason));
+  wire::set_blockers(*out.mutable_blockers(), outlook.blockers);
+}
+
+std::string place_words(const sched::Start& start) {
+  std::string where;
+  for (const model::NodeShare& s : start.allocation.shares)
+    where += fmt::format("{}{}: {} task{}, {} CPU{}, {}{}", where.empty() ? "" : "; ", s.name, s.tasks,
+                         s.tasks == 1 ? "" : "s", s.cpus, s.cpus == 1 ? "" : "s", base::format_memory_mb(s.mem_mb),
+                         s.gpus.empty() ? "" : ", GPUs " + s.gpus.text());
+  return "in partition " + start.partition + " on " + where;
+}
+
+/// The start that the latest pass planned is the one that everybody is told.
+void keep_told_start(wire::WhyJobReply& out) {
+  const int64_t told = out.job().status().waiting().estimated_start_us();
+  wire::Outlook& shown = *out.mutable_outlook();
+  const auto when = static_cast<model::When>(shown.when());
+  const bool is_later = when == model::When::kPlanned || when == model::When::kUnknown;
+  if (told == 0 || !is_later || told == shown.start_us()) return;
+  shown.set_when(static_cast<uint32_t>(model::When::kPlanned));
+  shown.set_start_us(told);
+  shown.clear_nodes();
+  shown.clear_partition();
+  shown.clear_waits_for();
+  shown.clear_waits_for_more();
+}
+
+}  // namespace
+
+void put_outlook(const sched::Outlook& outlook, wire::WhyJobReply& out) {
+  put(outlook, *out.mutable_outlook());
+  keep_told_start(out);
+  for (const sched::Ahead& ahead : outlook.ahead) {
+    if (static_cast<size_t>(out.ahead_size()) == kMostNamed) {
+      out.set_more_ahead(static_cast<uint32_t>(outlook.ahead.size() - kMostNamed));
+      break;
+    }
+    wire::JobAhead& shown = *out.add_ahead();
+    shown.set_id(ahead.job.value);
+    shown.set_rule(static_cast<uint32_t>(ahead.rule));
+    shown.set_start_us(ahead.start.us);
+    shown.set_partition(ahead.partition);
+  }
+}
+
+void put_outlook(const sched::Outlook& outlook, wire::JobOffer& out) { put(outlook, *out.mutable_outlook()); }
+
+void put_outlook(const sched::Outlook& outlook, const sched::PendingJob& job, wire::SubmitReply& out) {
+  put(outlook, *out.mutable_outlook());
+  out.mutable_outlook()->clear_blockers();
+  out.set_estimated_start_us(outlook.start.us);
+  std::vector<std::string> places;
+  for (const sched::Start& start : outlook.starts) {
+    wire::TestedStart& tested = *out.add_test_starts();
+    tested.set_job_id(start.job.value);
+    tested.set_partition(start.partition);
+    tested.set_nodes(base::compress_hostlist(start.allocation.node_names()));
+    tested.set_cpus(start.allocation.total_cpus());
+    places.push_back(place_words(start));
+  }
+  if (outlook.when == model::When::kNow) return out.set_test_verdict("would start now " + base::join(places, " : "));
+  out.set_test_verdict(model::words(outlook.blockers));
+  if (outlook.nodes.empty()) return;
+  wire::TestedStart& planned = *out.add_test_starts();
+  planned.set_job_id(job.id.value);
+  planned.set_partition(outlook.partition);
+  planned.set_nodes(base::compress_hostlist(outlook.nodes));
+  planned.set_cpus(job.request.tasks * job.request.cpus_per_task);
+}
+
+void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const JobId id(request.why_job().id());
+  const model::Job* job = core.jobs.find(id);
+  if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
+  AskOutlooks ask{.conn = conn, .uid = caller.uid};
+  ask.reply.set_id(request.id());
+  wire::WhyJobReply& reply = *ask.reply.mutable_why_job();
+  reply.set_now_us(core.now.us);
+  reply.set_cluster(core.settings.cluster);
+  reply.set_is_kept(job->waiting() != nullptr && job->waiting()->reason != model::WaitReason::kNone);
+  *reply.mutable_job() = job_to_wire(core, *job);
+  show_priority(core, {core.now, core.ledger.capacity(), core.usage.last_sent_users()}, *job, *reply.mutable_job());
+  const model::Job& leader = leader_of(core, *job);
+  if (job->waiting() == nullptr || leader.waiting() == nullptr)
+    return core.out.reply(conn, request.id(), std::move(ask.reply));
+  ask.asked.push_back(asked_of(core, leader));
+  if (request.why_job().offers()) {
+    reply.set_no_offers_why(std::string(no_offers_why(core, caller, *job)));
+    Offers offers;
+    if (reply.no_offers_why().empty())
+      offers = offers_for(core, caller, *job, wire::blockers_from(reply.job().status().waiting().blockers()));
+    reply.set_offers_cut(offers.is_cut);
+    model::Job changed = *job;
+    for (Offer& offer : offers.all) {
+      changed.spec = std::move(offer.spec);
+      ask.asked.push_back(asked_of(core, changed));
+      ask.series.push_back(offer.series);
+      *reply.add_offers()->mutable_change() = std::move(offer.change);
+    }
+  }
+  core.out.send(std::move(ask));
+}
+
+}  // namespace gw::ctld

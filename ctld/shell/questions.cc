@@ -1,0 +1,45 @@
+// See questions.h.
+#include "ctld/shell/questions.h"
+
+#include <utility>
+
+namespace gw::ctld {
+
+Questions::Questions(SchedulerThread& scheduler, AnswerFn answer) : scheduler_(scheduler), answer_(std::move(answer)) {}
+
+bool Questions::ask(AskOutlooks question) {
+  const ConnId conn = question.conn;
+  const uint32_t uid = question.uid;
+  if (current_ && current_->conn() == conn) return false;
+  if (!waiting_.try_emplace(conn, std::move(question)).second) return false;
+  turns_.want(uid, conn);
+  if (!current_) begin();
+  return true;
+}
+
+void Questions::begin() {
+  const auto conn = turns_.next();
+  if (!conn) return;
+  current_.emplace(std::move(waiting_.extract(*conn).mapped()));
+  step();
+}
+
+void Questions::step() {
+  if (const sched::PendingJob* next = current_->next()) {
+    const auto job = std::make_shared<const sched::PendingJob>(*next);
+    return scheduler_.inspect([this, alive = std::weak_ptr(alive_), job](sched::ClusterView& view, base::Time now) {
+      return [this, alive, outlook = sched::look_ahead(view, *job, now)] {
+        if (alive.expired()) return;
+        current_->take(outlook);
+        step();
+      };
+    });
+  }
+  const ConnId conn = current_->conn();
+  wire::ApiReply reply = current_->answer();
+  current_.reset();
+  answer_(conn, std::move(reply));
+  if (!current_) begin();
+}
+
+}  // namespace gw::ctld

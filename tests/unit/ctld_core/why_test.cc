@@ -1,0 +1,176 @@
+// Why a job waits: who is asked what, and which changes are tried.
+#include "ctld/core/api/why.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "ctld/core/api/offers.h"
+#include "tests/unit/ctld_core/world.h"
+
+namespace gw::ctld {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr uint32_t kAlice = 1000, kBob = 1001;
+
+/// Two nodes of eight GPUs, of which job 1 holds all.
+struct Full : World {
+  std::vector<AskOutlooks> asked;
+
+  explicit Full(Settings base_settings = {}) : World(2, std::move(base_settings)) {
+    on_effects = [this](const Effects& e) {
+      for (const Outgoing& out : e.out)
+        if (const auto* ask = std::get_if<AskOutlooks>(&out)) asked.push_back(*ask);
+    };
+    connect_all();
+    submit(kAlice, testing::gang(2));
+    schedule();
+  }
+  static wire::ApiRequest why(JobId id, bool offers = true) {
+    wire::ApiRequest r;
+    r.mutable_why_job()->set_id(id.value);
+    r.mutable_why_job()->set_offers(offers);
+    return r;
+  }
+  /// The question that went to the scheduler.
+  AskOutlooks question(uint32_t uid, JobId id, bool offers = true) {
+    asked.clear();
+    (void)ask(uid, why(id, offers));
+    EXPECT_EQ(asked.size(), 1U);
+    return asked.empty() ? AskOutlooks{} : asked.front();
+  }
+};
+
+std::vector<uint32_t> gpus_tried(const AskOutlooks& ask) {
+  std::vector<uint32_t> out;
+  for (const wire::JobOffer& offer : ask.reply.why_job().offers())
+    if (offer.change().has_gres()) out.push_back(offer.change().gres().gpus());
+  return out;
+}
+
+TEST(Why, AJobThatRunsNeedsNoScheduler) {
+  Full w;
+  const auto reply = w.ask(kAlice, Full::why(JobId(1)));
+  EXPECT_TRUE(reply.has_why_job());
+  EXPECT_FALSE(reply.why_job().has_outlook());
+  EXPECT_THAT(w.asked, IsEmpty());
+  EXPECT_EQ(w.ask(kAlice, Full::why(JobId(99))).error().code(), static_cast<int>(base::ErrorCode::kNotFound));
+}
+
+TEST(Why, ThoseWhoLackGpusAreTriedWithFewerOneByOne) {
+  Full w;
+  const JobId id = w.submit(kAlice, testing::gang(1));
+  w.schedule();
+  const AskOutlooks ask = w.question(kAlice, id);
+  ASSERT_EQ(static_cast<int>(ask.asked.size()), ask.reply.why_job().offers_size() + 1) << "itself, and each change";
+  ASSERT_EQ(ask.series.size(), ask.asked.size() - 1);
+  EXPECT_EQ(ask.asked[0].request.gpus, 8U);
+  EXPECT_THAT(gpus_tried(ask), ElementsAre(7, 6, 5, 4, 3, 2, 1));
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(ask.series[i], ask.series[0]) << "one that helps is enough";
+    EXPECT_EQ(ask.asked[i + 1].request.gpus, ask.reply.why_job().offers(static_cast<int>(i)).change().gres().gpus());
+    EXPECT_EQ(ask.asked[i + 1].id, id);
+  }
+  EXPECT_EQ(w.job(id).spec.request.gpus, 8U) << "nothing has changed";
+}
+
+TEST(Why, WhatIsInTheWayIsTriedFirst) {
+  Full w;
+  model::Request r = testing::gang(1);
+  r.gpus = 2;
+  r.exclude = {"n0"};
+  r.mem_per_node_mb = 4'000;
+  const JobId id = w.submit(kAlice, r);
+  w.schedule();
+  const AskOutlooks ask = w.question(kAlice, id);
+  ASSERT_GE(ask.reply.why_job().offers_size(), 2);
+  EXPECT_TRUE(ask.reply.why_job().offers(0).change().has_exclude());
+  EXPECT_TRUE(ask.reply.why_job().offers(1).change().has_gres());
+}
+
+TEST(Why, OthersAreToldWhyButMayTryNothing) {
+  Full w;
+  const JobId id = w.submit(kAlice, testing::gang(1));
+  const AskOutlooks ask = w.question(kBob, id);
+  EXPECT_EQ(ask.asked.size(), 1U);
+  EXPECT_EQ(ask.reply.why_job().no_offers_why(), "it is somebody else's");
+  EXPECT_GT(w.question(0, id).asked.size(), 1U) << "an administrator may";
+  EXPECT_EQ(w.question(kAlice, id, false).asked.size(), 1U) << "nobody wanted any";
+}
+
+TEST(Why, OneThatIsHeldIsAskedAsIfItWereNot) {
+  Full w;
+  wire::ApiRequest held = World::submission(testing::gang(1));
+  held.mutable_submit()->mutable_spec()->set_hold_user(true);
+  const JobId id(w.ask(kAlice, held).submit().job_id());
+  const AskOutlooks ask = w.question(kAlice, id);
+  ASSERT_EQ(ask.asked.size(), 1U);
+  EXPECT_EQ(ask.asked[0].eligible, w.now);
+  EXPECT_EQ(ask.reply.why_job().no_offers_why(), "it is kept from the scheduler");
+}
+
+/// With the nodes of "main", for everybody or for one user.
+wire::ApiRequest partition(const std::string& name, const std::string& user = {}) {
+  wire::ApiRequest r;
+  wire::Partition& p = *r.mutable_create_partition()->mutable_partition();
+  p.set_name(name);
+  p.add_nodes("n0");
+  p.add_nodes("n1");
+  p.add_origins()->set_key("nodes");
+  p.set_unlimited(true);
+  p.add_origins()->set_key("unlimited");
+  if (user.empty()) return r;
+  p.add_allow_users(user);
+  p.add_origins()->set_key("allow_users");
+  return r;
+}
+
+TEST(Why, OnlyChangesThatMayBeMadeAreTried) {
+  Full w;
+  EXPECT_TRUE(w.ask(0, partition("open")).has_ok()) << w.last_error;
+  EXPECT_TRUE(w.ask(0, partition("closed", "root")).has_ok());
+  const JobId id = w.submit(kAlice, testing::gang(1));
+  w.schedule();
+  std::vector<std::string> partitions;
+  const AskOutlooks ask = w.question(kAlice, id);
+  for (const wire::JobOffer& offer : ask.reply.why_job().offers())
+    if (offer.change().has_partition()) partitions.push_back(offer.change().partition());
+  EXPECT_THAT(partitions, ElementsAre("open"));
+}
+
+TEST(Why, NeverMoreThanSixteenAreTried) {
+  Full w;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(w.ask(0, partition("p" + std::to_string(i))).has_ok());
+  model::Request r = testing::gang(1);
+  r.cpus_per_task = 4;
+  r.mem_per_node_mb = 4'000;
+  r.exclude = {"n0"};
+  const JobId id = w.submit(kAlice, r);
+  w.schedule();
+  const AskOutlooks ask = w.question(kAlice, id);
+  EXPECT_EQ(ask.reply.why_job().offers_size(), static_cast<int>(kMostOffers));
+  EXPECT_TRUE(ask.reply.why_job().offers_cut());
+}
+
+TEST(Why, TheStartThatThePassPlannedIsTold) {
+  wire::WhyJobReply reply;
+  reply.mutable_job()->mutable_status()->mutable_waiting()->set_estimated_start_us(5'000'000);
+  sched::Outlook outlook;
+  outlook.when = model::When::kPlanned;
+  outlook.start = base::Time{9'000'000};
+  outlook.nodes = {"n1"};
+  put_outlook(outlook, reply);
+  EXPECT_EQ(reply.outlook().start_us(), 5'000'000);
+  EXPECT_EQ(reply.outlook().nodes(), "") << "which are those is not known";
+  outlook.when = model::When::kNow;
+  put_outlook(outlook, reply);
+  EXPECT_EQ(reply.outlook().start_us(), 9'000'000);
+}
+
+}  // namespace
+}  // namespace gw::ctld
