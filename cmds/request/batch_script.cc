@@ -113,7 +113,9 @@ std::string later_text(const wire::SubmitReply& reply) {
     case model::When::kNever:
       return "would be ended at once: its deadline cannot be met";
     default:
-      return "would wait, nobody knows how long: " + reply.test_verdict();
+      return o.room_at_us() == 0 ? "would wait, nobody knows how long: " + reply.test_verdict()
+                                 : fmt::format("would wait until {} at the latest for its limits: {}",
+                                               base::format_time({o.room_at_us()}), reply.test_verdict());
   }
 }
 

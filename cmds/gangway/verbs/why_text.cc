@@ -13,6 +13,7 @@
 #include "client/show/job_view.h"
 #include "model/blocker.h"
 #include "model/outlook.h"
+#include "model/reason_words.h"
 #include "model/request.h"
 #include "wire/blockers.h"
 
@@ -154,7 +155,9 @@ std::string summary(const wire::WhyJobReply& why) {
     case When::kNever:
       return "It will be ended: its deadline can no longer be met.";
     default:
-      return "When it starts cannot be foreseen.";
+      return o.room_at_us() == 0 ? "When it starts cannot be foreseen."
+                                 : "The limits that hold it back have room for it at " + clock(o.room_at_us()) +
+                                       " if all that runs uses its whole limit; where it runs then is not planned.";
   }
 }
 
@@ -243,9 +246,10 @@ std::string waiting_text(const wire::WhyJobReply& why) {
   const wire::Job& job = why.job();
   const Time since{job.status().eligible_us() != 0 ? job.status().eligible_us() : job.status().submitted_us()};
   std::string out = fmt::format(
-      "{} waits since {} ({}), in QOS {}, partition {}: {}.\n", named(job), base::format_time(since),
+      "{} waits since {} ({}), in QOS {}, partition {}: {} ({}).\n", named(job), base::format_time(since),
       base::format_duration(std::max(Time{why.now_us()} - since, base::Duration{})), base::printable(job.spec().qos()),
-      base::printable(client::partition_of(job)), client::reason_word(job));
+      base::printable(client::partition_of(job)), client::reason_word(job),
+      model::words_of(static_cast<model::WaitReason>(job.status().waiting().reason())).means);
   std::string when = why.has_outlook() ? summary(why) + "\n" : "";
   if (why.is_kept() && !when.empty()) {
     when.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(when.front())));
@@ -305,6 +309,7 @@ nlohmann::ordered_json blockers_json(const wire::BlockerMessages& list) {
 nlohmann::ordered_json outlook_json(const wire::Outlook& o) {
   return {{"when", model::name(when_of(o))},
           {"start", time_json(o.start_us())},
+          {"room_at", time_json(o.room_at_us())},
           {"partition", o.partition()},
           {"nodes", o.nodes()},
           {"victims", std::vector<uint32_t>(o.victims().begin(), o.victims().end())},

@@ -146,6 +146,15 @@ void partition_request(Core& core, ConnId conn, const Caller& caller, const wire
     delete_partition(core, conn, caller, request);
 }
 
+void ask_about_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_show_job())
+    show_job(core, conn, caller, request);
+  else if (request.has_wait_job())
+    wait_job(core, conn, caller, request);
+  else
+    why_job(core, conn, caller, request);
+}
+
 void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_cancel())
     cancel(core, conn, caller, request);
@@ -155,8 +164,6 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     amend_job(core, conn, caller, request);
   else if (request.has_notify_job())
     notify_job(core, conn, caller, request);
-  else if (request.has_why_job())
-    why_job(core, conn, caller, request);
   else if (request.has_checkpointed())
     checkpointed(core, conn, caller, request);
   else
@@ -171,15 +178,14 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kListJobs:
       return list_jobs(core, conn, request);
     case Kind::kShowJob:
-      return show_job(core, conn, caller, request);
     case Kind::kWaitJob:
-      return wait_job(core, conn, caller, request);
+    case Kind::kWhyJob:
+      return ask_about_job(core, conn, caller, request);
     case Kind::kCancel:
     case Kind::kUpdateJob:
     case Kind::kJobAction:
     case Kind::kAmendJob:
     case Kind::kNotifyJob:
-    case Kind::kWhyJob:
     case Kind::kCheckpointed:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:

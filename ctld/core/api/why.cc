@@ -42,6 +42,7 @@ std::string_view no_offers_why(const Core& core, const Caller& caller, const mod
 void put(const sched::Outlook& outlook, wire::Outlook& out) {
   out.set_when(static_cast<uint32_t>(outlook.when));
   out.set_start_us(outlook.start.us);
+  out.set_room_at_us(outlook.room_at.us);
   out.set_partition(outlook.partition);
   out.set_nodes(base::compress_hostlist(outlook.nodes));
   for (size_t i = 0; i < std::min(outlook.victims.size(), kMostNamed); ++i) out.add_victims(outlook.victims[i].value);

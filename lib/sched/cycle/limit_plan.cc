@@ -23,6 +23,13 @@ void LimitPlans::keep(Session& session, const Served& served) {
     keep(session, served, limit);
 }
 
+std::map<JobId, base::Time> LimitPlans::foreseen() const {
+  std::map<JobId, base::Time> out;
+  for (const auto& [limit, plan] : plans_)
+    if (plan) out[plan->job] = std::max(out[plan->job], plan->when);
+  return out;
+}
+
 void LimitPlans::add_jobs(std::set<JobId>& to) const { to.insert(held_back_.begin(), held_back_.end()); }
 
 /// Once a pass: a limit of each user is asked about many users.

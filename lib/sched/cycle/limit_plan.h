@@ -37,6 +37,8 @@ class LimitPlans {
   /// It has started: it holds what others could have held beside the plans.
   void take(const Session& session, const Served& served, const Quantities& amounts, base::Time until);
 
+  /// By job: when the limits that hold it back will have room for it, as far as that is foreseen.
+  std::map<JobId, base::Time> foreseen() const;
   /// The first that each limit held back.
   void add_jobs(std::set<JobId>& to) const;
 

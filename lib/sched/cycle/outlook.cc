@@ -166,6 +166,7 @@ Outlook look_ahead(ClusterView& view, const PendingJob& job, Time now) {
   const ClassKey key = class_key(job, view.splits_by_user(), now);
   PlanReader(job, key, now, out).read(decided);
   out.waits_for = waits_for(view.capacity(), out);
+  out.room_at = view.cursor().room_at(job.id);
   if (out.when != When::kNow) out.ahead = ahead_of(view, job, decided);
   return out;
 }

@@ -25,7 +25,9 @@ struct Ahead {
 
 struct Outlook {
   When when = When::kUnknown;
-  Time start;  ///< If all that runs uses its whole limit; zero: not foreseen.
+  Time start;    ///< If all that runs uses its whole limit; zero: not foreseen.
+  Time room_at;  ///< When the limits that hold it back will have room for it, likewise; where it runs then is not
+                 ///< planned.
   std::string partition;
   std::vector<std::string> nodes;
   std::vector<Start> starts;     ///< If it starts now: of each component.

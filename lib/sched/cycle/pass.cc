@@ -111,6 +111,7 @@ std::set<JobId> jobs_in_way(const Session& session) {
 
 void Pass::end() {
   view_.cursor().set_in_way(jobs_in_way(session_));
+  view_.cursor().set_room_at(session_.limits.foreseen());
   session_.trial.rollback(0);
   Plan& plan = session_.plan;
   const bool is_out_of_starts = session_.starts >= session_.budget.starts;

@@ -36,6 +36,13 @@ class Cursor {
   base::Time next_change() const { return next_change_; }
   /// Waiting jobs for which something was kept in the latest pass, or which kept others behind them waiting.
   void set_in_way(std::set<base::JobId> jobs) { in_way_ = std::move(jobs); }
+  /// When limits will have room for those that they held back in that pass.
+  void set_room_at(std::map<base::JobId, base::Time> when) { room_at_ = std::move(when); }
+  /// Zero: it was not held back, or nobody knows.
+  base::Time room_at(base::JobId job) const {
+    const auto it = room_at_.find(job);
+    return it == room_at_.end() || it->second == base::Time::never() ? base::Time() : it->second;
+  }
   const std::set<base::JobId>& in_way() const { return in_way_; }
 
   // For snapshots.
@@ -59,6 +66,7 @@ class Cursor {
   std::map<uint32_t, Round> rounds_;
   std::set<uint32_t> put_off_;  // in this pass
   std::set<base::JobId> in_way_;
+  std::map<base::JobId, base::Time> room_at_;
 };
 
 }  // namespace gw::sched

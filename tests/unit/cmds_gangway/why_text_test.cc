@@ -61,7 +61,7 @@ wire::JobOffer& offer(WhyAnswer& answer, model::When when, int64_t start_s = 0) 
 TEST(WhyText, AJobThatWaits) {
   const std::string text = why_text(waiting());
   EXPECT_THAT(text, HasSubstr("Job 7 (train) of alice waits since "));
-  EXPECT_THAT(text, HasSubstr("(00:01:00), in QOS normal, partition gpu: Resources.\n"));
+  EXPECT_THAT(text, HasSubstr("(00:01:00), in QOS normal, partition gpu: Resources (no place is free for it).\n"));
   EXPECT_THAT(text,
               HasSubstr(" on n[1-2] (partition gpu) if job 3 uses the whole limit; sooner if they end sooner.\n"));
   EXPECT_THAT(text, HasSubstr("In the way:\n  needs 2 nodes; of 4 in partition gpu: 3 have too few free GPUs"));
@@ -114,6 +114,9 @@ TEST(WhyText, WhenItStarts) {
   o.add_victims(8);
   o.add_victims(9);
   EXPECT_THAT(says(model::When::kOnceOthersLeft), HasSubstr("once jobs 8 and 9 left"));
+  o.set_room_at_us(7'200 * kSecond);
+  EXPECT_THAT(says(model::When::kUnknown), HasSubstr("The limits that hold it back have room for it at 1970-01-01T"));
+  o.clear_room_at_us();
   o.set_when(250);
   EXPECT_THAT(why_text(answer), HasSubstr("When it starts cannot be foreseen.")) << "of a later version";
 }

@@ -6,6 +6,7 @@
 
 #include "cluster_builder.h"
 #include "sched/queue/order.h"
+#include "sched/view/quota_report.h"
 
 namespace gw::sched {
 namespace {
@@ -177,11 +178,61 @@ TEST(Outlook, WhatWasNominatedForItIsNotForWhatItWouldAskFor) {
   EXPECT_EQ(b.view.nominations().size(), 1U) << "asking has changed nothing";
 }
 
+TEST(Outlook, AskingChangesNoDemand) {
+  LentTwo b(base::seconds(40));
+  PendingJob job = b.owners(9);
+  b.queue(job);
+  const auto before = report_quotas(b.view).shares.demand;
+  job.request.gpus = 2;
+  (void)b.ask(job);
+  (void)b.ask(b.owners(10));
+  EXPECT_EQ(report_quotas(b.view).shares.demand, before);
+}
+
+/// Nobody knows when the first two start; they count among those for whom a start is planned.
+TEST(Outlook, WhoIsBeyondThoseThatArePlannedIsNotForetold) {
+  TwoBusy b;
+  Policy policy;
+  policy.max_planned_starts = 2;
+  b.apply(PolicySet{policy});
+  b.apply(EndExpected{JobId(1), base::Time::never()});
+  for (const uint32_t id : {5U, 6U}) {
+    PendingJob endless = b.job(id, 1, id);
+    endless.request.nodelist = {"n1"};
+    b.queue(endless);
+  }
+  const PendingJob job = b.job(7, 1, 8);
+  b.queue(job);
+  EXPECT_EQ(b.ask(job).when, When::kUnknown);
+  b.apply(JobUnqueued{JobId(5)});
+  EXPECT_EQ(b.ask(job).when, When::kPlanned);
+}
+
 TEST(Outlook, ADeadlineThatCannotBeMet) {
   TwoBusy b;
   PendingJob job = b.job(9, 1, 8);
   job.deadline = b.now + base::minutes(1);
   EXPECT_EQ(b.ask(job).when, When::kNever);
+}
+
+TEST(Outlook, ALimitHasRoomOnceThoseWhoHoldItHaveEnded) {
+  TwoBusy b;
+  std::vector<model::Qos> tree(1);
+  tree[0].name = "small";
+  tree[0].limit["gpu"] = 10'000;
+  b.apply(QosSet{tree});
+  b.apply(NodeSet{testing::node_facts(3, machine(16, 8, 64'000))});
+  PendingJob held = pending(1, gang(1, 8));
+  held.qos = "small";
+  b.apply(RunningChanged{JobId(1), std::make_shared<const PendingJob>(held)});
+  PendingJob job = b.job(9, 1, 4);
+  job.qos = "small";
+  const Outlook o = b.ask(job);
+  EXPECT_EQ(o.when, When::kUnknown);
+  EXPECT_EQ(o.room_at, b.now + base::hours(1));
+  EXPECT_EQ(o.reason, model::WaitReason::kQosLimit);
+  job.request.gpus = 2;
+  EXPECT_EQ(b.ask(job).room_at, base::Time()) << "the limit has room for so much";
 }
 
 TEST(Outlook, OfWhatHasNoEndNothingIsForeseen) {
