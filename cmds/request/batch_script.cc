@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -121,7 +122,9 @@ std::string later_text(const wire::SubmitReply& reply) {
 
 std::string preempted_text(const wire::Outlook& o) {
   std::vector<std::string> ids;
-  for (const uint32_t id : o.victims()) ids.push_back(std::to_string(id));
+  constexpr int kMost = 16;
+  for (int i = 0; i < std::min(o.victims_size(), kMost); ++i) ids.push_back(std::to_string(o.victims(i)));
+  if (o.victims_size() > kMost) ids.push_back(fmt::format("{} more", o.victims_size() - kMost));
   return ids.empty() ? "" : "; preempted for it: " + base::join(ids, ", ");
 }
 

@@ -306,8 +306,9 @@ void Server::EffectRunner::carry_out(AskOutlooks& ask) {
   const uint64_t id = ask.reply.id();
   if (!server_.planning_.questions->ask(std::move(ask)))
     answer_error(conn, id,
-                 {base::ErrorCode::kConflict, "this connection has a question before the scheduler",
-                  "ask again once it is answered"});
+                 {base::ErrorCode::kUnavailable, "as many questions of this user wait for the scheduler as may",
+                  "ask again once they are answered"},
+                 base::milliseconds(50));
 }
 
 void Server::EffectRunner::carry_out(ShowFigures& show) {

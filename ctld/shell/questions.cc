@@ -1,6 +1,8 @@
 // See questions.h.
 #include "ctld/shell/questions.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace gw::ctld {
@@ -10,7 +12,11 @@ Questions::Questions(SchedulerThread& scheduler, AnswerFn answer) : scheduler_(s
 bool Questions::ask(AskOutlooks question) {
   const ConnId conn = question.conn;
   const uint32_t uid = question.uid;
+  constexpr std::ptrdiff_t kMostOfUser = 4;
   if (current_ && current_->conn() == conn) return false;
+  if (std::count_if(waiting_.begin(), waiting_.end(), [uid](const auto& w) { return w.second.uid == uid; }) >=
+      kMostOfUser)
+    return false;
   if (!waiting_.try_emplace(conn, std::move(question)).second) return false;
   turns_.want(uid, conn);
   if (!current_) begin();
@@ -18,7 +24,8 @@ bool Questions::ask(AskOutlooks question) {
 }
 
 void Questions::begin() {
-  const auto conn = turns_.next();
+  auto conn = turns_.next();
+  while (conn && !waiting_.contains(*conn)) conn = turns_.next();  // closed
   if (!conn) return;
   current_.emplace(std::move(waiting_.extract(*conn).mapped()));
   step();

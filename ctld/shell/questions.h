@@ -20,8 +20,10 @@ class Questions {
   /// `answer` is called on the loop. The scheduler outlives this.
   Questions(SchedulerThread& scheduler, AnswerFn answer);
 
-  /// False: the connection has one under way.
+  /// False: the connection has one under way, or its user as many as may be.
   bool ask(AskOutlooks question);
+  /// The connection is closed: nobody wants its answer.
+  void forget(ConnId conn) { waiting_.erase(conn); }
 
  private:
   SchedulerThread& scheduler_;

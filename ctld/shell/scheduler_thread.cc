@@ -172,17 +172,28 @@ void SchedulerThread::work() {
   const sched::Budget budget;
   base::Time next_change = base::Time::never();
   Task task;
+  // Who asks what the scheduler would do asks about a cluster at rest, but not for ever.
+  constexpr uint32_t kMostBefore = 3;
+  uint32_t passes_before = 0;  // those who want to look
+  const auto look = [&] {
+    look_for_others();
+    passes_before = 0;
+  };
   while (next(next_change, task)) {
     for (const sched::Delta& delta : task.deltas) view_.apply(delta);
-    look_for_others();
+    if (!task.is_pass_due || passes_before >= kMostBefore) look();
     if (!task.is_pass_due) continue;
+    ++passes_before;
     PassReport report;
     report.fragmentation = sched::fragmentation(view_.capacity(), view_.workload());
     sched::Plan plan = make_plan(budget, std::exchange(task.recorders, {}));
     next_change = plan.next_change_at;
     add_moves_of_round(plan);
     if (plan.groups.empty() && (!plan.is_whole() || is_as_last_report(plan, report))) {
-      if (!plan.is_whole()) nudge();  // nothing to say yet: it continues where it stopped
+      if (!plan.is_whole())
+        nudge();  // nothing to say yet: it continues where it stopped
+      else
+        look();
       continue;
     }
     last_report_.planned_starts = plan.planned_starts;

@@ -15,6 +15,7 @@ void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& lin
   link->on_drained([this, conn] { on_client_drained(conn); });
   link->on_closed([this, conn](const std::string&) {
     queue_.clients.erase(conn);
+    planning_.questions->forget(conn);
     core_->on_client_gone(read_clocks(), conn);
     pump();
   });

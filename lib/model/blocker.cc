@@ -109,8 +109,8 @@ std::string of_partition(const Blocker& head, const std::vector<std::string>& ru
   if (head.bound == 0) return fmt::format("partition {} has no nodes", head.where);
   std::vector<std::string> parts = ruled_out;
   if (const uint64_t fitting = head.bound - head.held; fitting > 0)
-    parts.push_back(fmt::format("{} could hold a part{}", fitting,
-                                fitting < head.asked ? "" : ", but they cannot hold all of it"));
+    parts.push_back(
+        fmt::format("{} could hold a part{}", fitting, fitting < head.asked ? "" : ", but they cannot hold all of it"));
   return fmt::format("needs {} node{}; of {} in partition {}: {}", head.asked, head.asked == 1 ? "" : "s", head.bound,
                      head.where, base::join(parts, ", "));
 }

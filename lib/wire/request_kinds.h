@@ -118,6 +118,11 @@ constexpr const RequestRow& row_of(ApiRequest::KindCase kind) {
   return rows::kNone;
 }
 
+/// Does its answer come when it is so, not at once? A submission that is only tested waits for the scheduler.
+inline bool waits(const ApiRequest& request) {
+  return row_of(request.kind_case()).answer == Answer::kWhenItIsSo || request.submit().test_only();
+}
+
 /// Does this very request change something? A trial run of one that could does not.
 inline bool is_change(const ApiRequest& request) {
   const bool is_trial = request.submit().test_only() || request.change_quotas().dry_run();

@@ -16,6 +16,7 @@
 #include "model/reason_words.h"
 #include "model/request.h"
 #include "wire/blockers.h"
+#include "wire/convert.h"
 
 namespace gw::cmds {
 namespace {
@@ -41,14 +42,13 @@ std::string gpu_words(const wire::GresUpdate& gres) {
 std::string gpu_setting(const wire::GresUpdate& gres, const wire::Job* job) {
   const auto counting = static_cast<model::GpuCounting>(gres.gpu_counting());
   const std::string type = gres.gpu_type().empty() ? "" : gres.gpu_type() + ":";
-  const std::string gpus = fmt::format("gpu:{}{}", type, gres.gpus());
+  const std::string gpus = gres.has_gpu_milli() ? fmt::format("shard:{}{}", type, gres.gpu_milli())
+                                                : fmt::format("gpu:{}{}", type, gres.gpus());
   if (counting == model::GpuCounting::kPerJob) return "TresPerJob=gres/" + gpus;
   if (counting == model::GpuCounting::kPerTask) return "TresPerTask=gres/" + gpus;
   std::string out = "Gres=" + gpus;
-  if (job != nullptr)
-    for (const wire::GresCount& other : job->spec().request().gres())
-      out += fmt::format(",{}:{}", other.name(), other.count());
-  return out;
+  const auto others = wire::gres_from(job == nullptr ? wire::GresCounts() : job->spec().request().gres());
+  return others && !others->empty() ? out + "," + model::format_gres(*others) : out;
 }
 
 std::string memory(uint64_t mb) { return base::format_memory_mb(mb); }
@@ -66,7 +66,8 @@ void say_places(const Change& c, std::vector<Said>& out) {
   if (c.has_max_switches()) out.push_back({"drop --switches", "Switches=0"});
   if (c.has_licenses()) out.push_back({"drop --licenses", "Licenses="});
   if (c.has_sockets())
-    out.push_back({"drop the wishes for sockets, cores and threads", "ReqSockets=0 ReqCores=0 ReqThreads=0"});
+    for (const char* setting : {"ReqSockets=0", "ReqCores=0", "ReqThreads=0"})
+      out.push_back({out.empty() ? "drop the wishes for sockets, cores and threads" : "", setting});
 }
 
 std::vector<Said> said_by(const Change& c, const wire::Job* job) {
@@ -102,9 +103,18 @@ std::vector<Said> said_by(const Change& c, const wire::Job* job) {
   return out;
 }
 
-std::string named_jobs(const google::protobuf::RepeatedField<uint32_t>& ids, uint32_t more) {
+std::string words_of(const std::vector<Said>& all) {
   std::vector<std::string> words;
-  for (const uint32_t id : ids) words.push_back(std::to_string(id));
+  for (const Said& said : all)
+    if (!said.words.empty()) words.push_back(said.words);
+  return base::join(words, ", ");
+}
+
+std::string named_jobs(const google::protobuf::RepeatedField<uint32_t>& ids, uint32_t more) {
+  constexpr int kMost = 16;
+  std::vector<std::string> words;
+  for (int i = 0; i < std::min(ids.size(), kMost); ++i) words.push_back(std::to_string(ids[i]));
+  more += static_cast<uint32_t>(std::max(ids.size() - kMost, 0));
   if (more > 0) words.push_back(fmt::format("{} more", more));
   if (words.size() == 1) return "job " + words[0];
   const std::string last = words.back();
@@ -124,13 +134,15 @@ std::string better(const wire::Outlook& o, const wire::Outlook& as_it_is) {
   constexpr int64_t kWorthIt = base::minutes(1).us;
   const std::string victims =
       o.victims().empty() ? "" : fmt::format(", {} would leave for it", named_jobs(o.victims(), 0));
+  const bool is_sooner = as_it_is.start_us() == 0 ? when_of(as_it_is) != When::kOnceOthersLeft
+                                                  : o.start_us() + kWorthIt <= as_it_is.start_us();
   switch (when_of(o)) {
     case When::kNow:
       return "starts now" + on_nodes(o) + victims;
     case When::kOnceOthersLeft:
-      return when_of(as_it_is) == When::kOnceOthersLeft ? "" : "starts" + on_nodes(o) + victims;
+      return is_sooner ? fmt::format("starts by {}{}{}", clock(o.start_us()), on_nodes(o), victims) : "";
     case When::kPlanned:
-      if (as_it_is.start_us() != 0 && o.start_us() + kWorthIt > as_it_is.start_us()) return {};
+      if (!is_sooner) return {};
       return fmt::format("starts at {} at the latest{}", clock(o.start_us()), on_nodes(o));
     default:
       return {};
@@ -226,14 +238,8 @@ std::string offers(const wire::WhyJobReply& why) {
                                               why.offers_size(), cut);
   std::string out = fmt::format("\nWhat would help, of {} changes that were tried{}:\n", why.offers_size(), cut);
   for (const wire::JobOffer* offer : good)
-    out += fmt::format(
-        "  {}: {}\n      {}\n",
-        [&] {
-          std::vector<std::string> words;
-          for (const Said& said : said_by(offer->change(), &why.job())) words.push_back(said.words);
-          return base::join(words, ", ");
-        }(),
-        better(offer->outlook(), why.outlook()), change_command(offer->change(), why.job()));
+    out += fmt::format("  {}: {}\n      {}\n", words_of(said_by(offer->change(), &why.job())),
+                       better(offer->outlook(), why.outlook()), change_command(offer->change(), why.job()));
   return out;
 }
 
@@ -319,15 +325,12 @@ nlohmann::ordered_json outlook_json(const wire::Outlook& o) {
 
 }  // namespace
 
-std::string change_words(const wire::UpdateJobRequest& change) {
-  std::vector<std::string> words;
-  for (const Said& said : said_by(change, nullptr)) words.push_back(said.words);
-  return base::join(words, ", ");
-}
+std::string change_words(const wire::UpdateJobRequest& change) { return words_of(said_by(change, nullptr)); }
 
 std::string change_command(const wire::UpdateJobRequest& change, const wire::Job& job) {
   std::string out = fmt::format("gcontrol update JobId={}", job.id());
-  for (const Said& said : said_by(change, &job)) out += " " + base::printable(said.setting, 1000);
+  for (const Said& said : said_by(change, &job))
+    out += " " + base::shell_quote(base::printable(said.setting, SIZE_MAX));
   return out;
 }
 
@@ -352,11 +355,13 @@ std::string why_json(const WhyAnswer& answer) {
                           {"partition", one.partition()}});
   j["more_ahead"] = why.more_ahead();
   j["offers"] = nlohmann::ordered_json::array();
-  for (const wire::JobOffer& offer : why.offers())
+  for (const wire::JobOffer& offer : why.offers()) {
+    const bool helps = !better(offer.outlook(), why.outlook()).empty();
     j["offers"].push_back({{"words", change_words(offer.change())},
-                           {"command", change_command(offer.change(), why.job())},
-                           {"helps", !better(offer.outlook(), why.outlook()).empty()},
+                           {"command", helps ? change_command(offer.change(), why.job()) : ""},
+                           {"helps", helps},
                            {"outlook", outlook_json(offer.outlook())}});
+  }
   j["offers_cut"] = why.offers_cut();
   j["no_offers_because"] = why.no_offers_why();
   j["history"] = nlohmann::ordered_json::array();

@@ -37,6 +37,7 @@ base::Status add_life(const client::Program& program, uint32_t id, WhyAnswer& an
   request.mutable_show_job()->set_history(true);
   GW_TRY(shown, ask_controller(program, request));
   answer.shown = std::move(*shown.mutable_show_job());
+  *answer.why.mutable_job() = answer.shown.job();
   wire::ApiRequest labels;
   google::protobuf::RepeatedPtrField<wire::Job> one;
   *one.Add() = answer.why.job();
@@ -65,9 +66,13 @@ int why_verb(const Invocation& call) {
   request.mutable_why_job()->set_id(*id);
   request.mutable_why_job()->set_offers(!no_offers);
   auto reply = ask_controller(call.program, request);
-  if (!reply) return failed(call.program, reply.error());
+  // One that ended long ago is in the store alone.
+  if (!reply && reply.error().code != base::ErrorCode::kNotFound) return failed(call.program, reply.error());
   WhyAnswer answer;
-  answer.why = std::move(*reply->mutable_why_job());
+  if (reply)
+    answer.why = std::move(*reply->mutable_why_job());
+  else
+    answer.why.mutable_job()->set_id(*id);
   if (!answer.why.job().status().has_waiting())
     if (const base::Status done = add_life(call.program, *id, answer); !done) return failed(call.program, done.error());
   return client::print_out(json ? why_json(answer) : why_text(answer)) ? client::kExitOk : client::kExitFailed;

@@ -69,6 +69,13 @@ void refuse_for_now(Core& core, ConnId conn, uint64_t request_id, base::Duration
   core.out.send(std::move(out));
 }
 
+bool refuse_hurry(Core& core, ConnId conn, const Caller& caller, uint64_t request_id) {
+  constexpr RequestRate::Limits kQuestions{.per_period = 10, .burst = 30};
+  const base::Duration wait = core.clients.question_rate.take(core.now, caller.uid, kQuestions);
+  if (wait.us > 0) refuse_for_now(core, conn, request_id, wait);
+  return wait.us > 0;
+}
+
 base::Status admit_jobs(const Core& core, const Caller& caller, const wire::SubmitRequest& submit,
                         const model::JobSpec& spec) {
   if (is_admin(core.settings, caller)) return {};

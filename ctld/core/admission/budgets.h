@@ -10,6 +10,10 @@ namespace gw::ctld {
 base::Duration wait_of(Core& core, const Caller& caller, const wire::ApiRequest& request, bool is_change);
 /// The client waits and asks again by itself. Costs little, and shows nothing of the state.
 void refuse_for_now(Core& core, ConnId conn, uint64_t request_id, base::Duration wait);
+/// Questions that the scheduler is asked cost more than others: of each user ten a second are taken. True: it was told
+/// to ask again in a moment.
+bool refuse_hurry(Core& core, ConnId conn, const Caller& caller, uint64_t request_id);
+
 /// Has the user room for these jobs? Error kUnavailable: a limit of the user or of the cluster is reached, with which
 /// one.
 base::Status admit_jobs(const Core& core, const Caller& caller, const wire::SubmitRequest& submit,

@@ -131,17 +131,18 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   return spec;
 }
 
-/// The scheduler is asked about it as if it had been submitted, under the numbers that it would have.
+/// The scheduler is asked about it as if it had been submitted.
 void test_only(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
                const std::vector<model::JobSpec>& components, const std::vector<std::string>& warnings) {
   AskOutlooks ask{.conn = conn, .uid = caller.uid};
   ask.reply.set_id(request.id());
   wire::SubmitReply& verdict = *ask.reply.mutable_submit();
   verdict.set_cluster(core.settings.cluster);
+  verdict.set_job_id(core.jobs.next().value);
   for (const std::string& w : warnings) verdict.add_warnings(w);
   for (const model::JobSpec& spec : components) {
     model::Job job;
-    job.id = JobId(core.jobs.next().value + static_cast<uint32_t>(ask.asked.size()));
+    job.id = JobId(UINT32_MAX - static_cast<uint32_t>(ask.asked.size()));  // which no job has
     job.spec = spec;
     job.submitted = job.eligible = core.now;
     ask.asked.push_back(pending_of(core, job));
@@ -203,6 +204,7 @@ void submit(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
   auto first_step = accept_first_step(conn, *spec, submit);
   if (!first_step) return core.out.refuse(conn, request.id(), first_step.error());
   if (submit.test_only()) {
+    if (refuse_hurry(core, conn, caller, request.id())) return;
     components->insert(components->begin(), std::move(*spec));
     return test_only(core, conn, caller, request, *components, warnings);
   }

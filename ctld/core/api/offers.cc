@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ctld/core/admission/update_job.h"
+#include "ctld/core/jobs/facts.h"
 #include "model/blocker.h"
 
 namespace gw::ctld {
@@ -184,24 +185,31 @@ class Candidates {
   }
 };
 
+/// Admission holds each against all of its partitions, and copies all of its names: the longer these are, the fewer.
+size_t most_tried(const model::JobSpec& spec) {
+  constexpr size_t kMostTried = 2 * kMostOffers, kWork = 64'000, kOfEach = 1'000;
+  const size_t names = spec.request.nodelist.size() + spec.request.exclude.size() + spec.licenses.size();
+  return std::clamp<size_t>(kWork / (kOfEach + names + kOfEach * spec.partitions.size()), 1, kMostTried);
+}
+
 }  // namespace
 
 Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::Blockers& blockers) {
-  constexpr size_t kMostTried = 3 * kMostOffers;  // each is held against the whole cluster by admission
   Offers out;
+  const size_t most = most_tried(job.spec);
   uint32_t number = 0;
   size_t tried = 0;
   for (Series& series : Candidates(core, job, blockers).list()) {
     ++number;
     for (Change& change : series.changes) {
-      if (out.all.size() >= kMostOffers || tried >= kMostTried) {
+      if (out.all.size() >= kMostOffers || tried >= most) {
         out.is_cut = true;
         return out;
       }
       if (series.is_each) ++number;
       ++tried;
       auto spec = spec_after(core, caller, job.id, change);
-      if (!spec || *spec == job.spec) continue;
+      if (!spec || *spec == job.spec || spent_budget_of(core, *spec) != nullptr) continue;
       out.all.push_back({std::move(change), std::move(*spec), number});
     }
   }

@@ -1,7 +1,7 @@
 // Which changes of a waiting job are worth asking the scheduler about. Each is a change that `gcontrol update` could
 // make and that the caller may make: what admission refuses is not offered. Pure.
 // Invariants: at most kMostOffers, of each kind the nearest to what the job asks for first; what is tried is bounded,
-// whatever the cluster has.
+// whatever the cluster has, and however long the lists of the job are.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,7 @@ void OpenQuestion::take(const sched::Outlook& outlook) {
   const size_t at = at_++;
   if (question_.reply.has_submit()) return put_outlook(outlook, question_.asked[at], *question_.reply.mutable_submit());
   wire::WhyJobReply& reply = *question_.reply.mutable_why_job();
+  if (outlook.is_cut) return at == 0 ? void() : reply.set_offers_cut(true);
   if (at == 0) return put_outlook(outlook, reply);
   put_outlook(outlook, *reply.mutable_offers(static_cast<int>(at - 1)));
   if (outlook.when == model::When::kNow) helped_.insert(question_.series[at - 1]);

@@ -10,6 +10,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "ctld/core/admission/budgets.h"
 #include "ctld/core/api/offers.h"
 #include "ctld/core/api/priorities.h"
 #include "ctld/core/jobs/facts.h"
@@ -22,7 +23,8 @@
 namespace gw::ctld {
 namespace {
 
-constexpr size_t kMostNamed = 16;  ///< Jobs of each list of an answer.
+constexpr size_t kMostNamed = 16;       ///< Jobs of each list of an answer.
+constexpr size_t kMostVictims = 1'000;  ///< Likewise: how many they are is of interest.
 
 /// As it is put before the scheduler; one that is kept from it, as if it were not.
 sched::PendingJob asked_of(const Core& core, const model::Job& job) {
@@ -35,8 +37,17 @@ sched::PendingJob asked_of(const Core& core, const model::Job& job) {
 std::string_view no_offers_why(const Core& core, const Caller& caller, const model::Job& job) {
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return "it is somebody else's";
   if (job.spec.is_het()) return "it has several components";
-  if (job.waiting()->reason != model::WaitReason::kNone) return "it is kept from the scheduler";
+  if (job.spec.array) return "it is of an array, whose tasks a change would be made of together";
   return {};
+}
+
+/// Something keeps it from the scheduler, whatever there is room for.
+bool is_kept(const wire::Job& shown) {
+  const model::Blockers all = wire::blockers_from(shown.status().waiting().blockers());
+  return std::any_of(all.begin(), all.end(), [](const model::Blocker& b) {
+    return b.kind == model::BlockerKind::kBudgetSpent ||
+           (b.scope == model::BlockerScope::kJob && b.kind != model::BlockerKind::kNotLookedAt);
+  });
 }
 
 void put(const sched::Outlook& outlook, wire::Outlook& out) {
@@ -45,7 +56,7 @@ void put(const sched::Outlook& outlook, wire::Outlook& out) {
   out.set_room_at_us(outlook.room_at.us);
   out.set_partition(outlook.partition);
   out.set_nodes(base::compress_hostlist(outlook.nodes));
-  for (size_t i = 0; i < std::min(outlook.victims.size(), kMostNamed); ++i) out.add_victims(outlook.victims[i].value);
+  for (size_t i = 0; i < std::min(outlook.victims.size(), kMostVictims); ++i) out.add_victims(outlook.victims[i].value);
   for (size_t i = 0; i < std::min(outlook.waits_for.size(), kMostNamed); ++i)
     out.add_waits_for(outlook.waits_for[i].value);
   if (outlook.waits_for.size() > kMostNamed)
@@ -105,23 +116,25 @@ void put_outlook(const sched::Outlook& outlook, const sched::PendingJob& job, wi
   std::vector<std::string> places;
   for (const sched::Start& start : outlook.starts) {
     wire::TestedStart& tested = *out.add_test_starts();
-    tested.set_job_id(start.job.value);
+    tested.set_job_id(out.job_id() + UINT32_MAX - start.job.value);
     tested.set_partition(start.partition);
     tested.set_nodes(base::compress_hostlist(start.allocation.node_names()));
     tested.set_cpus(start.allocation.total_cpus());
     places.push_back(place_words(start));
   }
   if (outlook.when == model::When::kNow) return out.set_test_verdict("would start now " + base::join(places, " : "));
-  out.set_test_verdict(model::words(outlook.blockers));
+  out.set_test_verdict(outlook.is_cut ? "the scheduler did not come to it within the steps of a question"
+                                      : model::words(outlook.blockers));
   if (outlook.nodes.empty()) return;
   wire::TestedStart& planned = *out.add_test_starts();
-  planned.set_job_id(job.id.value);
+  planned.set_job_id(out.job_id());
   planned.set_partition(outlook.partition);
   planned.set_nodes(base::compress_hostlist(outlook.nodes));
   planned.set_cpus(job.request.tasks * job.request.cpus_per_task);
 }
 
 void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (refuse_hurry(core, conn, caller, request.id())) return;
   const JobId id(request.why_job().id());
   const model::Job* job = core.jobs.find(id);
   if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
@@ -130,8 +143,8 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
   wire::WhyJobReply& reply = *ask.reply.mutable_why_job();
   reply.set_now_us(core.now.us);
   reply.set_cluster(core.settings.cluster);
-  reply.set_is_kept(job->waiting() != nullptr && job->waiting()->reason != model::WaitReason::kNone);
   *reply.mutable_job() = job_to_wire(core, *job);
+  reply.set_is_kept(is_kept(reply.job()));
   show_priority(core, {core.now, core.ledger.capacity(), core.usage.last_sent_users()}, *job, *reply.mutable_job());
   const model::Job& leader = leader_of(core, *job);
   if (job->waiting() == nullptr || leader.waiting() == nullptr)
@@ -139,6 +152,7 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
   ask.asked.push_back(asked_of(core, leader));
   if (request.why_job().offers()) {
     reply.set_no_offers_why(std::string(no_offers_why(core, caller, *job)));
+    if (reply.no_offers_why().empty() && reply.is_kept()) reply.set_no_offers_why("it is kept from the scheduler");
     Offers offers;
     if (reply.no_offers_why().empty())
       offers = offers_for(core, caller, *job, wire::blockers_from(reply.job().status().waiting().blockers()));

@@ -52,6 +52,7 @@ struct Clients {
 
   KeptReplies kept_replies;
   RequestRate request_rate;
+  RequestRate question_rate;  ///< Of those that the scheduler is asked.
   MailRate mail_rate;
   JobCharges charges;
   Listings listings;

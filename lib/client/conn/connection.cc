@@ -37,7 +37,7 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   request.set_id(next_id_++);
   if (wire::is_change(request) && request.client_id().empty()) request.set_client_id(make_uuid());
   const std::string bytes = request.SerializeAsString();
-  const bool waits = wire::row_of(request.kind_case()).answer == wire::Answer::kWhenItIsSo;
+  const bool waits = wire::waits(request);
   const Duration start = patience_.now();
   reachable_until_ = start + timeout_;
   tell_at_ = start + kTellAfter;

@@ -157,14 +157,26 @@ std::vector<Ahead> ahead_of(const ClusterView& view, const PendingJob& job, cons
   return out;
 }
 
+/// Nobody is placed under a number that holds something.
+bool is_held(const Capacity& capacity, const PendingJob& job) {
+  const auto holds = [&](JobId id) { return capacity.holdings().contains(id); };
+  return holds(job.id) ||
+         std::any_of(job.components.begin(), job.components.end(), [&](const Component& c) { return holds(c.id); });
+}
+
 }  // namespace
 
 Outlook look_ahead(ClusterView& view, const PendingJob& job, Time now) {
   Outlook out;
+  if (is_held(view.capacity(), job)) return out;  // it has started since the question was asked
   const WhatIf if_so(view, job);
   const Plan decided = plan(view, now, Budget{.placements = kStepsOfQuestion, .starts = 1'000, .per_user = 0});
   const ClassKey key = class_key(job, view.splits_by_user(), now);
   PlanReader(job, key, now, out).read(decided);
+  out.is_cut = decided.exhausted && out.when == When::kUnknown;
+  const auto is_for_it = [&](const auto& n) { return n.second.job == job.id; };
+  if (out.when == When::kPlanned && std::any_of(view.nominations().begin(), view.nominations().end(), is_for_it))
+    out.when = When::kOnceOthersLeft;
   out.waits_for = waits_for(view.capacity(), out);
   out.room_at = view.cursor().room_at(job.id);
   if (out.when != When::kNow) out.ahead = ahead_of(view, job, decided);

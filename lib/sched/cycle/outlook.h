@@ -24,6 +24,7 @@ struct Ahead {
 };
 
 struct Outlook {
+  bool is_cut = false;  ///< The steps were used up before its turn: nothing is known.
   When when = When::kUnknown;
   Time start;    ///< If all that runs uses its whole limit; zero: not foreseen.
   Time room_at;  ///< When the limits that hold it back will have room for it, likewise; where it runs then is not

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -170,6 +171,8 @@ class Capacity {
   size_t jobs_with_end() const { return jobs_with_end_; }
   /// Where something became free.
   const Gains& gains() const { return gains_; }
+  /// After a trial: what it gave back had never been taken.
+  void restore_gains(Gains gains) { gains_ = std::move(gains); }
   const model::Network& network() const { return network_; }
   /// Changes with every change of a node's account; by node id.
   const std::vector<uint64_t>& versions() const { return versions_; }

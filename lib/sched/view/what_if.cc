@@ -5,7 +5,7 @@
 
 namespace gw::sched {
 
-WhatIf::WhatIf(ClusterView& view, const PendingJob& job) : view_(view), job_(job) {
+WhatIf::WhatIf(ClusterView& view, const PendingJob& job) : view_(view), job_(job), gains_(view.capacity_.gains()) {
   queue_.set_order(view.policy_.order, view.splits_by_user());
   for (const JobId id : view.cursor_.in_way())
     if (const PendingJob* other = view.queue_.find(id)) queue_.put(*other);
@@ -27,6 +27,7 @@ WhatIf::~WhatIf() {
   view_.quota_.remove_waiting(job_);
   if (before_) view_.quota_.add_waiting(*before_);
   if (nomination_) view_.nominations_.insert(std::move(*nomination_));
+  view_.capacity_.restore_gains(std::move(gains_));
 }
 
 void WhatIf::swap_with_view() {

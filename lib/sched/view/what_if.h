@@ -27,6 +27,7 @@ class WhatIf {
   std::optional<std::pair<uint64_t, Nomination>> nomination_;  // that is put aside
   Queue queue_;                                                // the view's
   Cursor cursor_;                                              // likewise
+  Gains gains_;                                                // likewise
 
   void swap_with_view();
 };

@@ -157,6 +157,38 @@ TEST(Why, NeverMoreThanSixteenAreTried) {
   EXPECT_TRUE(ask.reply.why_job().offers_cut());
 }
 
+TEST(Why, OfAJobWithLongListsFewAreTried) {
+  Full w;
+  wire::ApiRequest r = World::submission(testing::gang(1));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(w.ask(0, partition("p" + std::to_string(i))).has_ok());
+    r.mutable_submit()->mutable_spec()->add_partitions("p" + std::to_string(i));
+  }
+  const JobId id(w.ask(kAlice, r).submit().job_id());
+  w.schedule();
+  EXPECT_THAT(gpus_tried(w.question(kAlice, id)), ElementsAre(7, 6, 5, 4, 3)) << "admission holds each against ten";
+}
+
+TEST(Why, AUserWhoAsksTooOftenIsToldToWait) {
+  Full w;
+  const JobId id = w.submit(kAlice, testing::gang(1));
+  w.schedule();
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(w.ask(kAlice, Full::why(id)).has_why_job());
+  EXPECT_GT(w.ask(kAlice, Full::why(id)).error().retry_after_ms(), 0U);
+  EXPECT_TRUE(w.ask(0, Full::why(id)).has_why_job()) << "others are not held up";
+}
+
+TEST(Why, OfAnArrayNoChangesAreTried) {
+  Full w;
+  const JobId id = w.submit(kAlice, testing::gang(1));
+  wire::ApiRequest r = World::submission(testing::gang(1));
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{*model::TaskSet::parse("1-3"), 0, 0, 0, {}});
+  const AskOutlooks ask = w.question(kAlice, JobId(w.ask(kAlice, r).submit().job_id()));
+  EXPECT_EQ(ask.asked.size(), 1U);
+  EXPECT_NE(ask.reply.why_job().no_offers_why(), "");
+  EXPECT_GT(w.question(kAlice, id).asked.size(), 1U);
+}
+
 TEST(Why, TheStartThatThePassPlannedIsTold) {
   wire::WhyJobReply reply;
   reply.mutable_job()->mutable_status()->mutable_waiting()->set_estimated_start_us(5'000'000);

@@ -84,6 +84,17 @@ TEST(Questions, AConnectionAsksOneAtATime) {
   ASSERT_TRUE(w.wait(3));
 }
 
+TEST(Questions, AUserHasFourInLine) {
+  Asked w;
+  for (ConnId conn = 1; conn <= 5; ++conn)
+    ASSERT_TRUE(w.questions.ask(Asked::question(conn, 1000, {}, {}))) << "one is asked, and four wait";
+  EXPECT_FALSE(w.questions.ask(Asked::question(18, 1000, {}, {})));
+  EXPECT_TRUE(w.questions.ask(Asked::question(19, 1001, {}, {})));
+  w.questions.forget(5);
+  ASSERT_TRUE(w.wait(5));
+  EXPECT_EQ(w.answers.back().first, 4U) << "5 was closed, and 19 was served in turn";
+}
+
 TEST(Questions, UsersAreServedInTurn) {
   Asked w;
   for (const ConnId conn : {1U, 2U, 3U, 4U}) ASSERT_TRUE(w.questions.ask(Asked::question(conn, 1000, {}, {})));

@@ -172,10 +172,19 @@ TEST(Outlook, WhatWasNominatedForItIsNotForWhatItWouldAskFor) {
       if (const auto* n = std::get_if<Nomination>(&d)) b.apply(NominationSet{*n});
     }
   ASSERT_EQ(b.view.nominations().size(), 1U);
-  EXPECT_EQ(b.ask(job).when, When::kPlanned) << "its place is kept until they have left";
+  EXPECT_EQ(b.ask(job).when, When::kOnceOthersLeft) << "its place is kept until they have left";
   job.request.gpus = 4;
   (void)b.ask(job);
   EXPECT_EQ(b.view.nominations().size(), 1U) << "asking has changed nothing";
+}
+
+TEST(Outlook, OneThatHasStartedMeanwhileIsNotPlacedOnceMore) {
+  TwoBusy b;
+  b.apply(NodeSet{testing::node_facts(3, machine(16, 8, 64'000))});
+  const Outlook o = b.ask(b.job(2, 1, 1));
+  EXPECT_EQ(o.when, When::kUnknown);
+  EXPECT_TRUE(b.view.capacity().audit().has_value());
+  EXPECT_EQ(b.view.capacity().holdings().at(JobId(2)).nodes.size(), 1U);
 }
 
 TEST(Outlook, AskingChangesNoDemand) {
