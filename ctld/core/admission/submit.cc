@@ -134,7 +134,9 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
 /// The scheduler is asked about it as if it had been submitted.
 void test_only(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request,
                const std::vector<model::JobSpec>& components, const std::vector<std::string>& warnings) {
-  AskOutlooks ask{.conn = conn, .uid = caller.uid};
+  AskOutlooks ask;
+  ask.conn = conn;
+  ask.uid = caller.uid;
   ask.reply.set_id(request.id());
   wire::SubmitReply& verdict = *ask.reply.mutable_submit();
   verdict.set_cluster(core.settings.cluster);

@@ -138,7 +138,9 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
   const JobId id(request.why_job().id());
   const model::Job* job = core.jobs.find(id);
   if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
-  AskOutlooks ask{.conn = conn, .uid = caller.uid};
+  AskOutlooks ask;
+  ask.conn = conn;
+  ask.uid = caller.uid;
   ask.reply.set_id(request.id());
   wire::WhyJobReply& reply = *ask.reply.mutable_why_job();
   reply.set_now_us(core.now.us);
