@@ -101,6 +101,11 @@ def test_held_ended_unknown_and_somebody_elses(make_cluster):
     cluster.wait_state(ended, "FAILED")
     text = cluster.run("gangway", "why", ended).stdout
     assert "ended FAILED" in text and "exit code 3:0" in text and " submitted " in text
+    array = cluster.submit("true", "-H", "-a", "1-3", "-t", "5")
+    for name in (array, f"{array}_2"):
+        text = cluster.run("gangway", "why", name).stdout
+        assert f"Job {array} " in text and "held by its owner" in text
+    assert cluster.run("gangway", "why", f"{array}_9", check=False).returncode == 1, "it has no such task"
     unknown = cluster.run("gangway", "why", "4711", check=False)
     assert unknown.returncode == 1 and "Invalid job id" in unknown.stderr
     assert cluster.run("gangway", "why", check=False).returncode == 1, "this runs in no job"

@@ -60,7 +60,9 @@ int why_verb(const Invocation& call) {
     return *code;
   const auto job = job_in_question(operands, std::getenv("GANGWAY_JOB_ID"), std::getenv("SLURM_JOB_ID"));
   if (!job) return failed(call.program, job.error());
-  const auto id = number_of(call.program, *job);
+  auto id = number_of(call.program, *job);
+  // Of a task that waits with others of its array the array tells why.
+  if (!id && id.error().code == base::ErrorCode::kConflict && job->tasks.size() == 1) id = job->tasks.begin()->first;
   if (!id) return failed(call.program, id.error());
   wire::ApiRequest request;
   request.mutable_why_job()->set_id(*id);

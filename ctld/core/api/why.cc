@@ -146,9 +146,9 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
   reply.set_now_us(core.now.us);
   reply.set_cluster(core.settings.cluster);
   *reply.mutable_job() = job_to_wire(core, *job);
-  reply.set_is_kept(is_kept(reply.job()));
   show_priority(core, {core.now, core.ledger.capacity(), core.usage.last_sent_users()}, *job, *reply.mutable_job());
   const model::Job& leader = leader_of(core, *job);
+  reply.set_is_kept(is_kept(&leader == job ? reply.job() : job_to_wire(core, leader)));
   if (job->waiting() == nullptr || leader.waiting() == nullptr)
     return core.out.reply(conn, request.id(), std::move(ask.reply));
   ask.asked.push_back(asked_of(core, leader));

@@ -130,6 +130,24 @@ wire::ApiRequest partition(const std::string& name, const std::string& user = {}
   return r;
 }
 
+TEST(Why, AComponentIsKeptIfTheWholeIs) {
+  Full w;
+  for (const bool is_held : {false, true}) {
+    wire::ApiRequest r = World::submission(testing::gang(1));
+    *r.mutable_submit()->add_components() = r.submit().spec();
+    r.mutable_submit()->mutable_components(0)->set_hold_user(is_held);
+    r.mutable_submit()->mutable_spec()->set_hold_user(is_held);
+    const JobId first(w.ask(kAlice, r).submit().job_id());
+    w.schedule();
+    for (const uint32_t k : {0U, 1U}) {
+      const auto reply = w.ask(kAlice, Full::why(JobId(first.value + k))).why_job();
+      EXPECT_EQ(reply.is_kept(), is_held) << k;
+      EXPECT_TRUE(reply.has_outlook());
+      EXPECT_EQ(reply.no_offers_why(), "it has several components");
+    }
+  }
+}
+
 TEST(Why, OnlyChangesThatMayBeMadeAreTried) {
   Full w;
   EXPECT_TRUE(w.ask(0, partition("open")).has_ok()) << w.last_error;
