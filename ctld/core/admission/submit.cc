@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/admission/array.h"
 #include "ctld/core/admission/budgets.h"
@@ -22,6 +21,7 @@
 #include "ctld/core/jobs/corresponding.h"
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/facts.h"
 #include "ctld/core/rows/spec_rules.h"
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/steps/requests.h"
