@@ -110,7 +110,6 @@ class Candidates {
   void ask_for_less() {
     const auto limits = {BlockerKind::kLimit, BlockerKind::kUserLimit, BlockerKind::kGuarantee};
     const bool is_limited = is_blocked_by(limits);
-    const auto mark = [&] { out_.back().is_about_it |= is_limited; };
     const size_t before = out_.size();
     if (request_.gpu_counting != model::GpuCounting::kNone && request_.gpu_milli == model::kWholeGpu)
       add_less(request_.gpus, {BlockerKind::kGpus, BlockerKind::kLocality},
@@ -130,7 +129,8 @@ class Candidates {
                [](Change& c, uint64_t n) { c.set_mem_per_node_mb(n); });
     if (request_.mem_per_cpu_mb > 1)
       add_less(request_.mem_per_cpu_mb, {BlockerKind::kMemory}, [](Change& c, uint64_t n) { c.set_mem_per_cpu_mb(n); });
-    if (out_.size() > before) mark();
+    for (size_t i = before; i < out_.size(); ++i)
+      out_[i].is_about_it |= is_limited;  // less of anything may be within it
   }
 
   /// So that it ends before what others are to have then.

@@ -116,7 +116,7 @@ void put_outlook(const sched::Outlook& outlook, const sched::PendingJob& job, wi
   std::vector<std::string> places;
   for (const sched::Start& start : outlook.starts) {
     wire::TestedStart& tested = *out.add_test_starts();
-    tested.set_job_id(out.job_id() + UINT32_MAX - start.job.value);
+    tested.set_job_id(out.job_id() + UINT32_MAX - start.job.value);  // asked about from the highest number down
     tested.set_partition(start.partition);
     tested.set_nodes(base::compress_hostlist(start.allocation.node_names()));
     tested.set_cpus(start.allocation.total_cpus());

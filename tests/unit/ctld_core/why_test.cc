@@ -93,6 +93,37 @@ TEST(Why, WhatIsInTheWayIsTriedFirst) {
   EXPECT_TRUE(ask.reply.why_job().offers(1).change().has_gres());
 }
 
+TEST(Why, WhereALimitIsInTheWayLessOfAnythingIsTriedFirst) {
+  Settings s;
+  s.qos.emplace_back().name = "small";
+  s.qos.back().limit["gpu"] = 4'000;
+  Full w(s);
+  EXPECT_FALSE(w.cancel(kAlice, JobId(1)).has_error());
+  const auto in_small = [&](uint32_t gpus) {
+    model::Request r = testing::gang(1, gpus);
+    r.cpus_per_task = 2;
+    r.exclude = {"n0"};
+    wire::ApiRequest request = World::submission(r);
+    request.mutable_submit()->mutable_spec()->set_qos("small");
+    const JobId id(w.ask(kAlice, request).submit().job_id());
+    w.schedule();
+    return id;
+  };
+  for (const char* node : {"n0", "n1"}) w.done(node, JobId(1));
+  (void)in_small(3);
+  const AskOutlooks ask = w.question(kAlice, in_small(2));
+  const auto& offers = ask.reply.why_job().offers();
+  EXPECT_EQ(ask.reply.why_job().job().status().waiting().reason(), static_cast<uint32_t>(model::WaitReason::kQosLimit));
+  const auto place_of = [&](const auto& has) {
+    return std::find_if(offers.begin(), offers.end(), has) - offers.begin();
+  };
+  const auto exclude = place_of([](const wire::JobOffer& o) { return o.change().has_exclude(); });
+  ASSERT_LT(exclude, offers.size());
+  EXPECT_LT(place_of([](const wire::JobOffer& o) { return o.change().has_gres(); }), exclude);
+  EXPECT_LT(place_of([](const wire::JobOffer& o) { return o.change().has_cpus_per_task(); }), exclude)
+      << "which nodes has nothing to do with it";
+}
+
 TEST(Why, OthersAreToldWhyButMayTryNothing) {
   Full w;
   const JobId id = w.submit(kAlice, testing::gang(1));
