@@ -245,8 +245,11 @@ def test_sinfo_has_every_letter_with_its_header(cluster):
     cluster.wait_idle()
     found = fields(cluster, ["sinfo"], SINFO)
     assert {letter: pair for letter, pair in found.items() if pair != SINFO[letter]} == {}
-    rows = shown(cluster, "sinfo", "-N", "-h", "-o", "%n|%N|%D|%e|").splitlines()
-    assert [re.sub(r"\d{4,}", "FREE", row) for row in rows] == ["n0|n0|1|FREE|", "n1|n1|1|FREE|"]
+
+    def rows():
+        return [re.sub(r"\d{4,}", "FREE", row) for row in shown(cluster, "sinfo", "-N", "-h", "-o", "%n|%N|%D|%e|").splitlines()]
+
+    wait_for(lambda: rows() == ["n0|n0|1|FREE|", "n1|n1|1|FREE|"], "the nodes have told their free memory")
 
 
 def test_listings_of_sinfo_have_slurms_columns(cluster):
