@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "ctld/core/jobs/facts.h"
@@ -43,6 +44,23 @@ Status audit_dependency(const Core& core, const Job& job) {
       return wrong(fmt::format("job {} waits for job {}, which does not know", job.id.value, term.job.value));
   }
   return {};
+}
+
+/// What a job has waited for is the time that it has waited, and it waits by the clock of what keeps it waiting.
+Status audit_waits(const Core& core) {
+  size_t waiting = 0;
+  for (const auto& [id, job] : core.jobs.all()) {
+    if (job.waiting() == nullptr) continue;
+    ++waiting;
+    const model::WaitSplit waited = core.planning.waits.split(id, core.now);
+    const base::Duration all = std::max(core.now - job.waiting()->since, base::Duration{});
+    if (waited.total() != all)
+      return wrong(fmt::format("job {} waits for {} us and knows of {} for what", id.value, all.us, waited.total().us));
+    for (const model::WaitSplit::Part& part : waited.parts())
+      if (part.time.us < 0) return wrong(fmt::format("job {} has waited {} us for something", id.value, part.time.us));
+  }
+  if (waiting == core.planning.waits.size()) return {};
+  return wrong(fmt::format("{} jobs wait, {} by a clock", waiting, core.planning.waits.size()));
 }
 
 Status audit_placements(const Core& core) {
@@ -116,6 +134,7 @@ Status audit(const Core& core) {
   for (const auto& [holder, holding] : core.ledger.capacity().holdings()) in_ledger += holding.nodes.size();
   if (held != in_ledger) return wrong(fmt::format("jobs hold {} shares, the ledger {}", held, in_ledger));
   GW_TRY_STATUS(audit_placements(core));
+  GW_TRY_STATUS(audit_waits(core));
   GW_TRY_STATUS(audit_arrays(core));
   GW_TRY_STATUS(audit_steps(core));
   return core.events.empty() ? Status{} : wrong("an event is left");

@@ -12,6 +12,7 @@
 #include "ctld/core/jobs/plan.h"
 #include "ctld/core/jobs/reports.h"
 #include "ctld/core/jobs/run.h"
+#include "ctld/core/jobs/wait_clock.h"
 #include "ctld/core/nodes/messages.h"
 #include "ctld/core/nodes/silence.h"
 #include "ctld/core/restore.h"
@@ -65,6 +66,10 @@ void Controller::on_node_gone(Time now, LinkId link, const std::string& reason) 
 
 void Controller::on_plan(Time now, const sched::Plan& plan) {
   transact(now, [&] { ctld::on_plan(core_, plan); });
+}
+
+void Controller::on_stop(Time now) {
+  transact(now, [&] { keep_waits(core_); });
 }
 
 void Controller::on_tick(Time now, std::optional<Time> heard_until) {

@@ -41,6 +41,8 @@ class Controller {
   void on_fragmentation(std::vector<sched::PartitionFragmentation> figures) {
     core_.planning.fragmentation = std::move(figures);
   }
+  /// The controller is about to end: what is kept from time to time alone is kept now.
+  void on_stop(Time now);
   /// Whoever came by `heard_until` and may be a node has been heard; without it, all until now. A node that is away is
   /// given up only when that is so of its deadline.
   void on_tick(Time now, std::optional<Time> heard_until = {});
@@ -96,8 +98,6 @@ class Controller {
   base::Status audit() const;
   /// The durable state in canonical bytes: a core rebuilt from the store gives the same as the live one.
   std::string fingerprint() const;
-  /// Events that did not fit the state of their job; zero in a healthy controller.
-  uint64_t unexpected_events() const { return core_.jobs.unexpected_events(); }
 
  private:
   Core core_;

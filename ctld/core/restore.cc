@@ -24,6 +24,7 @@
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/jobs/usage.h"
+#include "ctld/core/jobs/wait_clock.h"
 #include "ctld/core/rows/job_rows.h"
 #include "ctld/core/rows/run_rows.h"
 #include "ctld/core/shared/held.h"
@@ -260,6 +261,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   RunRows::Unread unread;
   const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
   restore_jobs(core, snapshot, runs, unread, lookup);
+  restore_waits(core, snapshot);
   restore_steps(core, snapshot, runs, unread, lookup);
   // Components of one job look at each other, and those that wait at what budgets those that run have used up.
   std::vector<model::Job*> waiting;

@@ -16,6 +16,7 @@
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/jobs/timeouts.h"
 #include "ctld/core/jobs/usage.h"
+#include "ctld/core/jobs/wait_clock.h"
 #include "ctld/core/nodes/foreign.h"
 #include "ctld/core/nodes/silence.h"
 #include "ctld/core/steps/use.h"
@@ -35,6 +36,7 @@ void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kReservation) return reservations_due(core);
   if (timer.kind == TimerKind::kUsage) return usage_due(core);
   if (timer.kind == TimerKind::kBudgets) return budgets_due(core);
+  if (timer.kind == TimerKind::kWaits) return waits_due(core);
   if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
   if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
   // settle() looks at them

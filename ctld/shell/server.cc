@@ -89,8 +89,13 @@ base::Result<std::unique_ptr<Server>> Server::start(config::Config config) {
   warn_about_munge();
   GW_TRY_STATUS(server->open_store());
   GW_TRY_STATUS(server->listen());
-  server->loop_.on_signal(SIGTERM, [s = server.get()] { s->loop_.stop(); });
-  server->loop_.on_signal(SIGINT, [s = server.get()] { s->loop_.stop(); });
+  const auto stop = [s = server.get()] {
+    s->core_->on_stop(s->read_clocks());
+    s->pump();
+    s->loop_.stop();
+  };
+  server->loop_.on_signal(SIGTERM, stop);
+  server->loop_.on_signal(SIGINT, stop);
   server->loop_.on_signal(SIGHUP, [s = server.get()] {
     Reload reload;
     s->effects_.carry_out(reload);

@@ -20,7 +20,7 @@ struct KindFacts {
 };
 
 constexpr std::string_view kFewer = "ask for less on one node, or for more nodes";
-constexpr std::string_view kRelease = "gcontrol release";
+constexpr std::string_view kRelease = "gcontrol release N";
 constexpr size_t kKinds = static_cast<size_t>(kLastBlockerKind) + 1;
 /// In the order of BlockerKind.
 constexpr std::array<KindFacts, kKinds> kFacts = {{
@@ -48,10 +48,10 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"quota_of_whole", "", "", "ask for less, so that whole cores and their memory stay within the quotas"},
     {"partition_down", "", "", "name another --partition"},
     {"partition_gone", "", "", "name another --partition"},
-    {"reservation_gone", "", "", "take it off with gcontrol update Reservation="},
+    {"reservation_gone", "", "", "take it off with gcontrol update JobId=N Reservation="},
     {"reservation_maintenance", "", "", ""},
     {"reservation_users", "", "", "ask an administrator to be among its users"},
-    {"reservation_ended", "", "", "take it off with gcontrol update Reservation="},
+    {"reservation_ended", "", "", "take it off with gcontrol update JobId=N Reservation="},
     {"reservation_begins", "", "", ""},
     {"reservation_ends", "", "", "ask for a shorter --time"},
     {"limit", "", "", ""},
@@ -61,7 +61,7 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"fair_share", "", "", ""},
     {"held_by_owner", "", "", kRelease},
     {"held_by_administrator", "", "", kRelease},
-    {"begin_time", "", "", "gcontrol update StartTime=now"},
+    {"begin_time", "", "", "gcontrol update JobId=N StartTime=now"},
     {"launch_backoff", "", "", ""},
     {"nodes_not_left", "", "", ""},
     {"other_component", "", "", ""},
@@ -69,7 +69,7 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
     {"old_node_daemon", "has a node daemon that is too old for it", "have node daemons that are too old for it",
      "have their node daemons upgraded: gcontrol show node tells the version of each"},
     {"dependency", "", "", ""},
-    {"dependency_never_satisfied", "", "", "gcontrol update Dependency="},
+    {"dependency_never_satisfied", "", "", "gcontrol update JobId=N Dependency="},
     {"array_task_limit", "", "", ""},
     {"tasks_before", "", "", ""},
     {"users_other_tasks", "", "", ""},
@@ -141,8 +141,8 @@ std::string of_quota(const Blocker& b) {
 std::string of_reservation(const Blocker& b) {
   switch (b.kind) {
     case BlockerKind::kReservationGone:
-      return fmt::format("reservation {} has ended or was deleted; take it off with gcontrol update Reservation=",
-                         b.where);
+      return fmt::format(
+          "reservation {} has ended or was deleted; take it off with gcontrol update JobId=N Reservation=", b.where);
     case BlockerKind::kReservationMaintenance:
       return fmt::format("reservation {} is for maintenance: nobody runs in it", b.where);
     case BlockerKind::kReservationUsers:

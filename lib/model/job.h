@@ -21,6 +21,7 @@
 #include "model/job_state.h"
 #include "model/request.h"
 #include "model/run_use.h"
+#include "model/wait_split.h"
 
 namespace gw::model {
 
@@ -181,6 +182,7 @@ struct Waiting {
   base::Time not_before;  ///< Back-off after a failed launch.
   base::Time estimated_start;
   std::optional<Nomination> nomination;
+  base::Time since = {};  ///< It waits this time.
   bool operator==(const Waiting&) const = default;
 };
 
@@ -271,6 +273,7 @@ struct Job {
   ExitStatus derived_exit = {};         ///< The worst of its steps in this run.
   uint32_t preemptions = 0;             ///< Runs that were ended so that others had room.
   uint64_t lost_gpu_ms = 0;             ///< Milliseconds of whole GPUs whose work was lost by preemptions.
+  WaitSplit waited = {};                ///< Before its runs, without a wait that has not come to an end.
   std::string last_failure;  ///< Why the last run did not come to its own end, for people; empty if none did.
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&phase); }

@@ -119,7 +119,7 @@ base::Status Engine::plan_to_rest() {
   const auto carry_out_all = [this](const sched::Plan& plan) -> base::Result<bool> {
     ++passes_;
     world_.timetable.timer = plan.next_change_at;
-    world_.reasons.planned = plan.at;
+    follow_classes(world_, plan.at);
     bool acted = false;
     for (const sched::Group& group : plan.groups) {
       for (const sched::Decision& decision : group.decisions) {

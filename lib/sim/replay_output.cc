@@ -96,6 +96,37 @@ ordered_json by_size_json(const Replay& replay) {
   return out;
 }
 
+std::string seconds_text(Time t) { return t ? fmt::format("{:.3f}", static_cast<double>((t - kStart).us) / 1e6) : ""; }
+std::string seconds_text(Duration d) { return fmt::format("{:.3f}", static_cast<double>(d.us) / 1e6); }
+
+/// What all jobs waited for, the most first.
+std::string lines_by_cause(const Replay& replay, uint64_t jobs) {
+  const model::WaitSplit all = waits_by_qos(replay)[""];
+  const double total = in_seconds(all.total());
+  if (total <= 0) return {};
+  std::vector<model::WaitSplit::Part> parts = all.parts();
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.time > b.time; });
+  std::string out = fmt::format("\n  {:<16}{:>9}{:>14}\n", "waited for", "part", "mean");
+  for (const auto& [cause, time] : parts)
+    out += fmt::format("  {:<16}{:>7.1f} %{:>12.0f} s\n", model::name(cause), 100 * in_seconds(time) / total,
+                       in_seconds(time) / static_cast<double>(jobs));
+  return out;
+}
+
+ordered_json by_cause_json(const model::WaitSplit& waited) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [cause, time] : waited.parts()) out[std::string(model::name(cause))] = rounded(in_seconds(time));
+  return out;
+}
+
+/// "quota:12.000;resources:3.500"
+std::string by_cause_text(const model::WaitSplit& waited) {
+  std::string out;
+  for (const auto& [cause, time] : waited.parts())
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ";", model::name(cause), seconds_text(time));
+  return out;
+}
+
 /// Jobs without a QOS are at the root.
 std::string shown_qos(const std::string& qos) { return qos.empty() ? "cluster" : qos; }
 
@@ -108,9 +139,6 @@ std::string csv_field(const std::string& text) {
   }
   return out + "\"";
 }
-
-std::string seconds_text(Time t) { return t ? fmt::format("{:.3f}", static_cast<double>((t - kStart).us) / 1e6) : ""; }
-std::string seconds_text(Duration d) { return fmt::format("{:.3f}", static_cast<double>(d.us) / 1e6); }
 
 std::string nodes_text(const Record& record) {
   std::vector<std::string> nodes = record.allocation.node_names();
@@ -127,7 +155,7 @@ std::string replay_text(const Replay& replay) {
                   base::counted(replay.cluster->nodes.size(), "node"),
                   static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
   if (replay.trace.skipped > 0) out += base::counted(replay.trace.skipped, "bad row") + " left out\n";
-  out += lines_of(summarise(engine)) + lines_by_size(replay);
+  out += lines_of(summarise(engine)) + lines_by_size(replay) + lines_by_cause(replay, engine.jobs().size());
   const auto by_qos = summarise_by_qos(engine);
   if (by_qos.size() < 2 && by_qos.contains("")) return out;
   out += fmt::format("\n  {:<16}{:>9}{:>14}{:>14}{:>12}{:>8}{:>8}{:>8}\n", "QOS", "jobs", "mean compl.", "p95 compl.",
@@ -152,6 +180,9 @@ std::string replay_json(const Replay& replay) {
                       {"by_qos", ordered_json::object()}};
   for (const auto& [qos, summary] : summarise_by_qos(engine)) out["by_qos"][shown_qos(qos)] = to_json(summary);
   out["by_size"] = by_size_json(replay);
+  out["waited_for_s"] = ordered_json::object();
+  for (const auto& [qos, waited] : waits_by_qos(replay))
+    out["waited_for_s"][qos.empty() ? "all" : "qos " + qos] = by_cause_json(waited);
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -177,18 +208,18 @@ std::string sweep_json(const std::vector<SweepPoint>& points) {
 std::string replay_csv(const Replay& replay) {
   std::string out =
       "job_id,qos,user,gpus,submit_s,start_s,end_s,wait_s,completion_s,duration_s,preemptions,gpu_seconds_lost,"
-      "fairness,nodes,state\n";
+      "fairness,nodes,state,waited_for\n";
   for (size_t i = 0; i < replay.engine->jobs().size(); ++i) {
     const SimJob& job = replay.engine->jobs()[i];
     const TraceJob& row = replay.trace.jobs[i];
     const Record& r = replay.engine->records()[i];
     const bool is_over = r.phase == Phase::kEnded;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.3f},{},{},{}\n", csv_field(row.id), csv_field(row.qos),
-                       csv_field(row.user), row.gpus, seconds_text(row.submit), seconds_text(r.started),
-                       seconds_text(r.ended), seconds_text(r.waited),
-                       is_over ? seconds_text(r.ended - r.submitted) : "", seconds_text(row.duration), r.preemptions,
-                       r.lost_gpu_s, is_over ? fmt::format("{:.3f}", fairness(job, r, *replay.engine)) : "",
-                       csv_field(nodes_text(r)), r.is_refused ? "refused" : name(phase_of(r)));
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{:.3f},{},{},{},{}\n", csv_field(row.id), csv_field(row.qos),
+        csv_field(row.user), row.gpus, seconds_text(row.submit), seconds_text(r.started), seconds_text(r.ended),
+        seconds_text(r.waited), is_over ? seconds_text(r.ended - r.submitted) : "", seconds_text(row.duration),
+        r.preemptions, r.lost_gpu_s, is_over ? fmt::format("{:.3f}", fairness(job, r, *replay.engine)) : "",
+        csv_field(nodes_text(r)), r.is_refused ? "refused" : name(phase_of(r)), by_cause_text(r.waited_for));
   }
   return out;
 }

@@ -26,6 +26,16 @@ std::map<uint32_t, std::vector<double>> waits_by_size(const Replay& replay) {
   return groups;
 }
 
+std::map<std::string, model::WaitSplit> waits_by_qos(const Replay& replay) {
+  std::map<std::string, model::WaitSplit> out;
+  for (size_t i = 0; i < replay.trace.jobs.size(); ++i) {
+    const Record& r = replay.engine->records()[i];
+    out[""] += r.waited_for;
+    if (const std::string& qos = replay.trace.jobs[i].qos; !qos.empty()) out[qos] += r.waited_for;
+  }
+  return out;
+}
+
 std::string size_words(uint32_t upper) {
   return upper <= 2 ? std::to_string(upper) : fmt::format("{}-{}", upper / 2 + 1, upper);
 }

@@ -39,9 +39,10 @@ struct DecisionWriter {
   }
   void operator()(const sched::Nomination& d) const { set_nomination(to->mutable_nomination(), d); }
   void operator()(const sched::Wait& d) const {
-    const auto& [job_class, reason, blockers] = d;
+    const auto& [job_class, reason, blockers, cause] = d;
     to->mutable_wait()->set_job_class(job_class);
     to->mutable_wait()->set_reason(static_cast<uint32_t>(reason));
+    to->mutable_wait()->set_cause(static_cast<uint32_t>(cause));
     if (with_words) wire::set_blockers(*to->mutable_wait()->mutable_blockers(), blockers);
   }
   void operator()(const sched::Reject& d) const {
@@ -98,7 +99,10 @@ Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
     }
     case wire::SnapshotDecision::kWait: {
       GW_TRY(reason, reason_from(w.wait().reason()));
-      return sched::Decision{sched::Wait{w.wait().job_class(), reason, wire::blockers_from(w.wait().blockers())}};
+      if (w.wait().cause() > static_cast<uint32_t>(model::kLastWaitCause))
+        return base::invalid("the snapshot is damaged: an unknown cause of waiting");
+      return sched::Decision{sched::Wait{w.wait().job_class(), reason, wire::blockers_from(w.wait().blockers()),
+                                         static_cast<model::WaitCause>(w.wait().cause())}};
     }
     case wire::SnapshotDecision::kReject: {
       GW_TRY(reason, reason_from(w.reject().reason()));

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/find_on.h"
 #include "wire/convert.h"
+#include "wire/waits.h"
 
 namespace gw::wire {
 namespace {
@@ -208,6 +209,7 @@ base::Result<model::Waiting> waiting_from(const Waiting& w, const NodeLookup& lo
     out.reason = static_cast<model::WaitReason>(w.reason());
   out.not_before.us = w.not_before_us();
   out.estimated_start.us = w.estimated_start_us();
+  out.since.us = w.since_us();
   if (w.has_nomination()) {
     GW_TRY(nomination, nomination_from(w.nomination(), lookup));
     out.nomination = std::move(nomination);
@@ -380,6 +382,7 @@ JobStatus stored_status(const model::Job& job) {
     m->set_reason(static_cast<uint32_t>(waiting->reason));
     m->set_not_before_us(waiting->not_before.us);
     m->set_estimated_start_us(waiting->estimated_start.us);
+    m->set_since_us(waiting->since.us);
     if (waiting->nomination) set_nomination(m->mutable_nomination(), *waiting->nomination);
   } else if (const model::Placed* placed = job.placed()) {
     set_placed(w.mutable_placed(), *placed);
@@ -407,6 +410,7 @@ JobStatus stored_status(const model::Job& job) {
   set_unmet(w, job.unmet);
   w.set_derived_code(job.derived_exit.code);
   w.set_derived_signo(job.derived_exit.signo);
+  set_waits(*w.mutable_waited(), job.waited);
   return w;
 }
 
@@ -438,6 +442,7 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.lost_gpu_ms = w.lost_gpu_ms();
   job.last_failure = w.last_failure();
   job.derived_exit = {w.derived_code(), w.derived_signo()};
+  job.waited = waits_from(w.waited());
   return unmet_from_wire(w, job.unmet);
 }
 

@@ -41,8 +41,10 @@ def test_the_guide_has_the_metrics_that_there_are(cluster_and_url):
     with urllib.request.urlopen(url, timeout=20) as reply:
         text = reply.read().decode()
     exposed = {name: None for name in re.findall(r"(?m)^# TYPE (\S+)", text)}  # one without samples has no labels yet
+    histograms = re.findall(r"(?m)^# TYPE (\S+) histogram$", text)
     for name, labels in re.findall(r"(?m)^([a-z_]+)(?:\{(.*)\})? \S+$", text):
-        exposed[name] = ",".join(re.findall(r'(\w+)="', labels))
+        part = re.sub("_(bucket|sum|count)$", "", name)  # of a histogram; the bounds of its buckets need no word
+        exposed[part if part in histograms else name] = ",".join(one for one in re.findall(r'(\w+)="', labels) if one != "le")
     guide = (pathlib.Path(__file__).parents[2] / "docs/admin-guide.md").read_text()
     table = guide.split("| metric | |")[1].split("\n\n")[0]
     told = dict(re.findall(r"`(gangway_[a-z_]+)(?:\{([a-z_,]*)\})?`", table))
@@ -120,3 +122,16 @@ def test_priorities_in_parts(cluster_and_url):
     unknown = cluster.run("gprio", "-j", "9999", check=False)
     assert unknown.returncode == 1 and "9999" in unknown.stderr
     cluster.run("gcancel", blocker, nice, plain, held)
+
+
+def test_what_jobs_wait_for_is_a_figure(cluster_and_url):
+    cluster, url = cluster_and_url
+    job = cluster.submit("true", "--hold")
+    wait_for(lambda: fetch(url)['gangway_jobs_waiting{cause="held"}'] == 1, "a job that is held")
+    cluster.run("gcontrol", "release", job)
+    cluster.wait_state(job, "COMPLETED")
+    figures = wait_for(lambda: (m := fetch(url))['gangway_job_wait_seconds_count{cause="held"}'] == 1 and m, "its wait")
+    held = figures['gangway_job_wait_seconds_sum{cause="held"}']
+    assert held > 0 and figures['gangway_job_wait_seconds_bucket{cause="held",le="+Inf"}'] == 1
+    assert [value for name, value in figures.items() if name.startswith("gangway_job_waited_seconds_total") and 'cause="held"' in name] == [held]
+    assert figures['gangway_jobs_waiting{cause="held"}'] == 0 and figures['gangway_jobs_waiting{cause="quota"}'] == 0

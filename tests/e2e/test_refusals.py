@@ -114,9 +114,10 @@ def before(cluster):
 def picture(cluster):
     """All that the requests could have changed."""
     shown = ["partition", "reservation", "job"]
+    waits = re.compile(r"\n *WaitedFor=.*")  # which goes on
     return {"daemons": cluster.daemon_pids(), "nodes": cluster.node_states(),
             "queue": cluster.run("gqueue", "-h", "-t", "all", "-o", "%i %u %T %r").stdout,
-            **{kind: cluster.run("gcontrol", "show", kind).stdout for kind in shown}}
+            **{kind: waits.sub("", cluster.run("gcontrol", "show", kind).stdout) for kind in shown}}
 
 
 def answer(cluster, case):

@@ -373,7 +373,7 @@ class Chaos {
     check_steps();
     const base::Status audit = world_.core->audit();
     if (!audit) RC_FAIL(audit.error().text());
-    RC_ASSERT(world_.core->unexpected_events() == 0U);
+    RC_ASSERT(world_.core->metrics(world_.now).unexpected_events == 0U);
     RC_ASSERT(world_.view.capacity().audit().has_value());
     RC_ASSERT(world_.view.capacity().holdings().size() == world_.core->ledger().holdings().size());
     std::map<uint32_t, std::set<uint32_t>> alive;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "client/show/job_view.h"
@@ -185,16 +186,25 @@ std::vector<model::Blockers> grouped(const model::Blockers& all) {
   return out;
 }
 
+/// With the job's number where the remedy has an N.
+std::string remedy(model::BlockerKind kind, const wire::Job& job) {
+  std::string help(model::help(kind));
+  for (const std::string_view before : {"JobId=", "release "})
+    if (const size_t at = help.find(std::string(before) + "N"); at != std::string::npos)
+      help.replace(at + before.size(), 1, std::to_string(job.id()));
+  return help;
+}
+
 std::string in_the_way(const wire::WhyJobReply& why) {
   const model::Blockers all = wire::blockers_from(why.job().status().waiting().blockers());
   if (all.empty()) return {};
   std::string out = "\nIn the way:\n";
-  std::vector<std::string_view> said;
+  std::vector<std::string> said;
   for (const model::Blockers& group : grouped(all)) {
     const std::string words = model::words(group);
     out += "  " + base::printable(words, 4000) + "\n";
     for (const model::Blocker& b : group) {
-      const std::string_view help = model::help(b.kind);
+      const std::string help = remedy(b.kind, why.job());
       if (help.empty() || words.find(help) != std::string::npos ||
           std::find(said.begin(), said.end(), help) != said.end())
         continue;
@@ -234,9 +244,10 @@ std::string offers(const wire::WhyJobReply& why) {
   const std::string cut = why.offers_cut() ? "; there are more" : "";
   if (good.empty())
     return why.offers().empty() ? ""
-                                : fmt::format("\nNone of the {} changes that were tried would start it sooner{}.\n",
+                                : fmt::format("\nNone of the changes that were tried ({}) would start it sooner{}.\n",
                                               why.offers_size(), cut);
-  std::string out = fmt::format("\nWhat would help, of {} changes that were tried{}:\n", why.offers_size(), cut);
+  std::string out = fmt::format("\nWhat would help, of {} tried{}:\n",
+                                base::counted(static_cast<uint64_t>(why.offers_size()), "change"), cut);
   for (const wire::JobOffer* offer : good)
     out += fmt::format("  {}: {}\n      {}\n", words_of(said_by(offer->change(), &why.job())),
                        better(offer->outlook(), why.outlook()), change_command(offer->change(), why.job()));
@@ -246,6 +257,17 @@ std::string offers(const wire::WhyJobReply& why) {
 std::string named(const wire::Job& job) {
   return fmt::format("Job {} ({}) of {}", job.id(), base::printable(job.spec().name(), 100),
                      base::printable(job.spec().user(), 100));
+}
+
+/// Where its time went, the most of it first.
+std::string waited(const wire::Job& job) {
+  auto parts = client::waited_seconds(job);
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out;
+  for (const auto& [cause, seconds] : parts)
+    out += fmt::format("  {} {}: {}\n", base::format_duration(base::seconds(seconds)), model::name(cause),
+                       model::kWaitCauseWords[static_cast<size_t>(cause)].means);
+  return out.empty() ? "" : "\nWhat it has waited for:\n" + out;
 }
 
 std::string waiting_text(const wire::WhyJobReply& why) {
@@ -262,7 +284,7 @@ std::string waiting_text(const wire::WhyJobReply& why) {
     when = "If nothing kept it from the scheduler: " + when;
   }
   out += when;
-  return out + in_the_way(why) + ahead(why) + offers(why);
+  return out + waited(job) + in_the_way(why) + ahead(why) + offers(why);
 }
 
 std::string history(const wire::ShowJobReply& shown) {
@@ -294,7 +316,7 @@ std::string placed_text(const WhyAnswer& answer) {
       out += fmt::format("By the quotas it is {}. Jobs of these QOS can preempt it now: {}.\n",
                          client::quota_text(row.label), client::preemptors_text(row.label));
   }
-  return out + history(answer.shown);
+  return out + waited(job) + history(answer.shown);
 }
 
 nlohmann::ordered_json time_json(int64_t us) {

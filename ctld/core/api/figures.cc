@@ -14,6 +14,8 @@ Metrics metrics(const Core& core) {
   m.queue_length = core.feed.queue_length();
   m.fragmentation = core.planning.fragmentation;
   m.preemptions = core.planning.preemptions;
+  m.waiting = core.planning.waits.waiting();
+  m.waits = core.planning.wait_figures;
   m.unexpected_events = core.jobs.unexpected_events();
   m.held_aside_rows = core.stored.held.rows().size();
   m.is_store_writable = core.stored.fault.empty();

@@ -34,6 +34,11 @@ class Text {
     const std::string set = labels.empty() ? "" : fmt::format("{{{}}}", labels);
     fmt::format_to(std::back_inserter(out_), "gangway_{}{} {}\n", name_, set, v);
   }
+  /// Of a histogram: "bucket", "sum", "count".
+  template <typename Value>
+  void part(std::string_view suffix, const Value& v, std::string_view labels) {
+    fmt::format_to(std::back_inserter(out_), "gangway_{}_{}{{{}}} {}\n", name_, suffix, labels, v);
+  }
   template <typename Value>
   void single(std::string_view name, std::string_view type, std::string_view help, const Value& v) {
     metric(name, type, help);
@@ -73,6 +78,32 @@ void add_preemptions(Text& t, const Metrics& m) {
     t.value(static_cast<double>(p.lost_gpu_ms) / 1e3, fmt::format("qos=\"{}\"", label(qos)));
 }
 
+/// Every cause has its series from the start.
+void add_waits(Text& t, const Metrics& m) {
+  t.metric("jobs_waiting", "gauge", "Jobs that wait, by what they wait for now.");
+  for (size_t i = 0; i < model::kWaitCauses; ++i)
+    t.value(m.waiting[i], fmt::format("cause=\"{}\"", model::name(static_cast<model::WaitCause>(i))));
+  t.metric("job_wait_seconds", "histogram",
+           "How long jobs that started had waited for each cause, of those that waited for it at all.");
+  for (size_t i = 0; i < model::kWaitCauses; ++i) {
+    const WaitFigures::Histogram& h = m.waits.by_cause()[i];
+    const std::string cause = fmt::format("cause=\"{}\"", model::name(static_cast<model::WaitCause>(i)));
+    uint64_t count = 0;
+    for (size_t b = 0; b < WaitFigures::kBounds.size(); ++b)
+      t.part("bucket", count += h.counts[b], fmt::format("{},le=\"{}\"", cause, WaitFigures::kBounds[b]));
+    t.part("bucket", count += h.counts.back(), cause + ",le=\"+Inf\"");
+    t.part("sum", static_cast<double>(h.sum.us) / 1e6, cause);
+    t.part("count", count, cause);
+  }
+  t.metric("job_waited_seconds_total", "counter",
+           "Seconds that jobs had waited before they started, by cause, and by the partition and QOS where they did.");
+  for (const auto& [pool, waited] : m.waits.by_pool())
+    for (size_t i = 0; i < model::kWaitCauses; ++i)
+      t.value(static_cast<double>(waited.of(static_cast<model::WaitCause>(i)).us) / 1e6,
+              fmt::format("partition=\"{}\",qos=\"{}\",cause=\"{}\"", label(pool.first), label(pool.second),
+                          model::name(static_cast<model::WaitCause>(i))));
+}
+
 }  // namespace
 
 std::string metrics_text(const Metrics& m) {
@@ -93,6 +124,7 @@ std::string metrics_text(const Metrics& m) {
            m.gpus_missing);
   add_fragmentation(t, m);
   add_preemptions(t, m);
+  add_waits(t, m);
   t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
   t.single("scheduler_steps_total", "counter", "Requests that the scheduler held against the nodes.", m.steps);
   t.single("scheduler_cut_searches_total", "counter",

@@ -27,6 +27,8 @@ struct Metrics {
   uint64_t queue_length = 0;  ///< Jobs before the scheduler.
   std::vector<sched::PartitionFragmentation> fragmentation;
   std::map<std::string, PreemptionFigures> preemptions;  ///< By QOS; only those that have any.
+  std::array<uint64_t, model::kWaitCauses> waiting{};    ///< Jobs that wait, by what they wait for now.
+  WaitFigures waits;                                     ///< Of those that started.
   uint64_t unexpected_events = 0;
   uint64_t held_aside_rows = 0;  ///< Stored rows that cannot be read.
   bool is_store_writable = true;

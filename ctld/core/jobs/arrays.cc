@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/eligibility.h"
+#include "ctld/core/jobs/wait_clock.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -36,6 +37,7 @@ void make_task(Core& core, Job& part) {
   Job& task = core.jobs.make_next_task(part);
   wait_for_corresponding(core, task, of_part);
   if (&task != &part) {
+    share_wait(core, part, task);
     core.clients.charges.add_like(task.id, part.id);
     core.clients.charges.resize(task.id, wire::to_wire(task.spec).ByteSizeLong());  // without the ranges of the array
     core.out.job_event(
@@ -63,6 +65,18 @@ size_t release_tasks(Core& core, const ArrayTable::Array& array, size_t most) {
   return released;
 }
 
+/// No further task of it is made for now.
+void wait_with_tasks(Core& core, const ArrayTable::Array& array, BlockerKind why) {
+  for (const JobId id : array.ready) {
+    const Job& part = core.jobs.at(id);
+    if (why == BlockerKind::kTasksBefore)
+      set_wait_clock(core, part);
+    else
+      wait_for(core, part,
+               why == BlockerKind::kArrayTaskLimit ? model::WaitCause::kArrayLimit : model::WaitCause::kQuota);
+  }
+}
+
 /// Says how many it made.
 size_t make_tasks(Core& core, JobId id, size_t most) {
   const ArrayTable::Array* array = core.jobs.arrays().find(id);
@@ -72,6 +86,7 @@ size_t make_tasks(Core& core, JobId id, size_t most) {
     Job& part = core.jobs.at(*array->ready.begin());
     if (const auto why = why_no_task(core, part)) {
       if (why->kind == BlockerKind::kUsersOtherTasks) core.jobs.arrays().wait_for_room(part.spec.uid, id);
+      wait_with_tasks(core, *array, why->kind);
       break;
     }
     make_task(core, part);
@@ -209,6 +224,7 @@ base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) 
   Job& cut = core.jobs.cut_array(part, std::move(some), std::move(rest));
   core.clients.charges.add_like(cut.id, part.id);
   cut.unmet = part.unmet;
+  share_wait(core, part, cut);
   update_eligibility(core, cut);
   core.rows.job_and_spec(cut);
   core.rows.job(part);

@@ -7,6 +7,7 @@
 
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/wait_clock.h"
 
 namespace gw::ctld {
 
@@ -80,7 +81,9 @@ void admit_to_reservation(Core& core, const model::JobSpec& spec) {
   if (told.users.insert(spec.uid).second) core.feed.tell(sched::ReservationSet{told});
 }
 
-void update_eligibility(Core& core, Job& job) {
+namespace {
+
+void look_at(Core& core, Job& job) {
   model::Waiting& waiting = *job.waiting();
   shun_no_longer_than_due(core, job);
   look_at_dependencies(core, job);
@@ -119,6 +122,16 @@ void update_eligibility(Core& core, Job& job) {
   if (!job.eligible) job.eligible = core.now;
   if (!job.spec.reservation.empty()) admit_to_reservation(core, job.spec);
   tell_queued(core, job);
+}
+
+}  // namespace
+
+void update_eligibility(Core& core, Job& job) {
+  look_at(core, job);
+  set_wait_clock(core, job);
+  if (!job.spec.is_het()) return;
+  for (const Job* other : siblings(core, job))
+    if (other->waiting() != nullptr) set_wait_clock(core, *other);
 }
 
 }  // namespace gw::ctld

@@ -33,13 +33,6 @@ void add_components(const Core& core, const Job& leader, sched::PendingJob& out)
   }
 }
 
-/// As the scheduler does: jobs of different users are of different classes.
-bool splits_by_user(const Core& core) {
-  return core.settings.policy.order->looks_at_users() ||
-         std::any_of(core.planning.tree.begin(), core.planning.tree.end(),
-                     [](const Qos& q) { return q.max_jobs_per_user > 0 || !q.limit_per_user.empty(); });
-}
-
 /// So that a suspended job waits to resume. The rest of its time limit is what it asks for.
 void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
   const model::Placed& placed = *job.placed();
@@ -53,6 +46,12 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
 }
 
 }  // namespace
+
+bool splits_by_user(const Core& core) {
+  return core.settings.policy.order->looks_at_users() ||
+         std::any_of(core.planning.tree.begin(), core.planning.tree.end(),
+                     [](const Qos& q) { return q.max_jobs_per_user > 0 || !q.limit_per_user.empty(); });
+}
 
 sched::ClassKey class_of(const Core& core, const model::Job& job) {
   return sched::class_key(pending_of(core, job), splits_by_user(core), core.planning.planned);

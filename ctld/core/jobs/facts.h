@@ -11,6 +11,8 @@ namespace gw::ctld {
 
 /// As the latest plan named it.
 sched::ClassKey class_of(const Core& core, const model::Job& job);
+/// Does the scheduler, as it was told, put jobs of different users into different classes?
+bool splits_by_user(const Core& core);
 /// The id under which the job holds its share of a node.
 JobId holder_on(const model::Job& job, NodeId node);
 /// Tells a node's stays with a gang apart: it may leave and join again.

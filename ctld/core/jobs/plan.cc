@@ -16,6 +16,7 @@
 #include "ctld/core/jobs/suspend.h"
 #include "ctld/core/jobs/transition.h"
 #include "ctld/core/jobs/usage.h"
+#include "ctld/core/jobs/wait_clock.h"
 #include "ctld/core/rows/contract.h"
 #include "sched/place/place.h"
 #include "sched/quota/quota_tree.h"
@@ -96,7 +97,9 @@ bool commit_start(Core& core, const sched::Start& start) {
                             core.now,
                             core.now + job->spec.time_limit,
                             std::make_shared<const sched::PendingJob>(queued)};
+  const model::WaitSplit waited = core.planning.waits.split(job->id, core.now);
   if (!core.ledger.place(placement) || !advance(core, *job, JobEvent::kPlace)) return false;
+  core.planning.wait_figures.count(start.partition, job->spec.qos, waited);
   ++job->attempt;
   charge(core, *job, {}, start.allocation);
   model::Placed placed;
@@ -144,8 +147,10 @@ void commit_group(Core& core, const sched::Group& group) {
     if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(core, *victim);
     if (const auto* nomination = std::get_if<sched::Nomination>(&decision)) nominate(core, *nomination);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
-    if (const auto* wait = std::get_if<sched::Wait>(&decision))
+    if (const auto* wait = std::get_if<sched::Wait>(&decision)) {
       core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->blockers};
+      core.planning.waits.tell(wait->job_class, wait->cause, core.now);
+    }
   }
   if (is_whole || placed.empty()) {
     for (JobId id : placed)  // one that was suspended resumes
@@ -169,7 +174,7 @@ void commit_group(Core& core, const sched::Group& group) {
 void on_plan(Core& core, const sched::Plan& plan) {
   core.planning.dry_run_moves = plan.would_move;
   report_moves(core);
-  core.planning.planned = plan.at;
+  follow_classes(core, plan);
   // One made for other quotas starts nobody beyond the present ones; what starts it plans, and why it lets others wait,
   // is said once, so it is kept.
   for (const sched::Group& group : plan.groups)

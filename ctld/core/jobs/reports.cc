@@ -8,12 +8,12 @@
 
 #include "base/text.h"
 #include "ctld/core/jobs/elastic.h"
-#include "ctld/core/jobs/exit_report.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/launch_faults.h"
 #include "ctld/core/jobs/orders.h"
 #include "ctld/core/jobs/preemption_counts.h"
 #include "ctld/core/jobs/run.h"
+#include "ctld/core/shared/exit_report.h"
 #include "ctld/core/shared/links.h"
 #include "wire/convert.h"
 

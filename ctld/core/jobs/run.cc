@@ -56,6 +56,7 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
   job.derived_exit = {};
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
+  waiting.since = core.now;
   waiting.nomination = std::move(job.placed()->moves_to);
   job.phase = std::move(waiting);
   job.eligible = {};
@@ -359,6 +360,7 @@ void revive(Core& core, Job& job, const std::string& why) {
   if (!advance(core, job, JobEvent::kRevive)) return;
   core.clients.charges.revive(job.id);
   job.phase = model::Waiting{};
+  job.waiting()->since = core.now;
   if (job.spec.array) core.jobs.arrays().put_aside(job);  // it goes again when its array has room
   job.derived_exit = {};
   job.eligible = {};

@@ -6,7 +6,12 @@
 namespace gw::ctld {
 
 bool advance(Core& core, model::Job& job, model::JobEvent event) {
+  const bool was_waiting = job.state == model::JobState::kPending;
   if (core.jobs.advance(job, event)) {
+    if (was_waiting && job.state != model::JobState::kPending) {
+      job.waited += core.planning.waits.leave(job.id, core.now);
+      job.waited.shrink();
+    }
     if (event == model::JobEvent::kPlace) ++core.counts.started;
     if (model::is_end(job.state)) {
       core.counts.count_end(job.state);

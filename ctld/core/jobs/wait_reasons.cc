@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
+#include "ctld/core/jobs/wait_clock.h"
 #include "wire/blockers.h"
 #include "wire/convert.h"
+#include "wire/waits.h"
 
 namespace gw::ctld {
 
@@ -128,6 +132,13 @@ WaitInfo wait_info(const Core& core, const model::Job& job) {
   return {WaitReason::kNone, {of_job(BlockerKind::kNotLookedAt, job)}};
 }
 
+/// By the latest plan; zero: none is planned. Not in the past.
+Time planned_start_of(const Core& core, const Job& job) {
+  if (job.waiting()->reason != WaitReason::kNone) return {};
+  const auto planned = core.planning.estimates.find(leader_of(core, job).id);
+  return planned == core.planning.estimates.end() ? Time{} : std::max(planned->second.start, core.now);
+}
+
 }  // namespace
 
 wire::Job job_to_wire(const Core& core, const model::Job& job) {
@@ -136,10 +147,12 @@ wire::Job job_to_wire(const Core& core, const model::Job& job) {
   const ArrayTable::Array* array = job.spec.array ? core.jobs.arrays().find(job.spec.array->job) : nullptr;
   if (array != nullptr) *out.mutable_status()->mutable_tasks() = wire::to_wire(array->told(job.id));
   if (job.waiting() != nullptr) {
+    wire::set_waits(*out.mutable_status()->mutable_waited(), waited_of(core, job));
     const WaitInfo info = wait_info(core, job);
     wire::Waiting& waiting = *out.mutable_status()->mutable_waiting();
     waiting.set_reason(static_cast<uint32_t>(info.reason));
     waiting.set_detail(model::words(info.blockers));
+    waiting.set_estimated_start_us(planned_start_of(core, job).us);
     wire::set_blockers(*waiting.mutable_blockers(), info.blockers);
   }
   if (is_suspended(job)) {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "ctld/core/jobs/eligibility.h"
-#include "ctld/core/jobs/exit_report.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/transition.h"
+#include "ctld/core/shared/exit_report.h"
 #include "ctld/core/shared/held.h"
 #include "ctld/core/shared/links.h"
 #include "ctld/core/shared/publish.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ctld/core/jobs/exit_report.h"
 #include "ctld/core/jobs/reports.h"
+#include "ctld/core/shared/exit_report.h"
 #include "ctld/core/shared/held.h"
 #include "ctld/core/shared/publish.h"
 

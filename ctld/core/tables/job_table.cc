@@ -31,6 +31,7 @@ Job& JobTable::enter(base::Time now, model::JobSpec spec) {
   job.spec = std::move(spec);
   job.submitted = now;
   job.phase = model::Waiting{};
+  job.waiting()->since = now;
   return restore(std::move(job));
 }
 

@@ -11,10 +11,12 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "ctld/core/tables/wait_figures.h"
 #include "model/job.h"
 #include "model/qos.h"
 #include "sched/cycle/plan.h"
 #include "sched/place/fragmentation.h"
+#include "sched/queue/wait_clocks.h"
 
 namespace gw::ctld {
 
@@ -40,6 +42,10 @@ struct Planning {
   std::vector<sched::PartitionFragmentation> fragmentation;     ///< At the last pass.
   std::map<std::string, PreemptionFigures> preemptions;         ///< By QOS.
   std::deque<base::JobId> jobs_of_budgets;  ///< A budget of theirs was spent or renewed; still to be looked at.
+  sched::WaitClocks waits;                  ///< How long each waiting job has waited for what.
+  WaitFigures wait_figures;                 ///< Of those that started.
+  bool are_classes_of_users = false;        ///< Jobs of different users are of different classes, as of the last plan.
+  bool is_keeping_waits = false;            ///< A timer is set to keep what jobs have waited for.
   bool is_usage_armed = false;              ///< A timer is set to tell of use.
 };
 

@@ -41,6 +41,7 @@ enum class TimerKind : uint8_t {
   kBudgets,       ///< what is used of budgets is looked at
   kJobProgram,    ///< nobody knows what became of the controller's epilog: it is asked for again
   kJobMail,       ///< a part of the time limit has passed, and its user is to hear of it
+  kWaits,         ///< what jobs have waited for is kept
 };
 
 struct Timer {

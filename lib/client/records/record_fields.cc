@@ -178,6 +178,9 @@ void add_times(std::vector<RecordField>& f) {
     f.push_back({name, 10, [](const Row& r, const Style&) {
                    return is_job(r) ? base::format_duration(planned_of(r)) : std::string();
                  }});
+  f.push_back({"WaitedFor", 40, [](const Row& r, const Style&) {
+                 return is_job(r) && r.run == nullptr ? waited_text(*r.job) : std::string();
+               }});
   f.push_back({"PlannedCPU", 10, [](const Row& r, const Style&) {
                  const Duration all{planned_of(r).us * cpu_count(*r.job)};
                  return is_job(r) ? base::format_duration(all) : std::string();

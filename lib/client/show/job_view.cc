@@ -14,6 +14,7 @@
 #include "model/output_path.h"
 #include "model/request.h"
 #include "wire/convert.h"
+#include "wire/waits.h"
 
 namespace gw::client {
 namespace {
@@ -410,6 +411,18 @@ std::string preemptors_text(const wire::JobLabel* label) {
   std::vector<std::string> names;
   for (const std::string& name : label->preemptors()) names.push_back(base::printable(name));
   return base::join(names, ",") + (label->preemptors_cut() ? ",..." : "");
+}
+
+std::vector<std::pair<model::WaitCause, int64_t>> waited_seconds(const wire::Job& job) {
+  return wire::waits_from(job.status().waited()).in_seconds();
+}
+
+std::string waited_text(const wire::Job& job) {
+  std::string out;
+  for (const auto& [cause, seconds] : waited_seconds(job))
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", model::name(cause),
+                       base::format_duration(base::seconds(seconds)));
+  return out;
 }
 
 }  // namespace gw::client

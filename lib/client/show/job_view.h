@@ -5,10 +5,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "model/job_state.h"
+#include "model/wait_split.h"
 #include "wire/api.pb.h"
 
 namespace gw::client {
@@ -107,5 +109,10 @@ std::string stdin_path(const wire::Job& job);
 std::string or_else(std::string text, std::string_view otherwise);
 /// ISO local time, `otherwise` for zero and never. $SLURM_TIME_FORMAT=%s gives seconds since the epoch.
 std::string show_time(base::Time t, std::string_view otherwise);
+
+/// Where the time went that it waited: "quota:00:10:00,resources:00:04:20"; empty: it did not wait a second.
+std::string waited_text(const wire::Job& job);
+/// Likewise, in seconds by cause.
+std::vector<std::pair<model::WaitCause, int64_t>> waited_seconds(const wire::Job& job);
 
 }  // namespace gw::client

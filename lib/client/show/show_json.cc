@@ -165,6 +165,8 @@ void add_state(Json& j, const JobRow& row) {
   j["restart_count"] = job.status().restarts();
   j["preemption_count"] = job.status().preemptions();
   j["lost_gpu_seconds"] = lost_gpu_seconds(job);
+  j["waited_for"] = Json::object();
+  for (const auto& [cause, seconds] : waited_seconds(job)) j["waited_for"][std::string(model::name(cause))] = seconds;
   if (suspended_at(job)) j["suspended_because"] = why_suspended(job);
 }
 

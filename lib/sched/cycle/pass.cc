@@ -36,6 +36,7 @@ Plan Pass::run() {
   serve_queue();
   if (!session_.plan.exhausted) grow_gangs(session_);
   end();
+  end_round(session_);
   return std::move(session_.plan);
 }
 

@@ -13,6 +13,7 @@
 
 #include "model/blocker.h"
 #include "model/job_state.h"
+#include "model/wait_split.h"
 #include "sched/ledger/timeline.h"
 #include "sched/view/view.h"
 
@@ -61,11 +62,12 @@ struct Preempt {
   /// Does it count in `scheduler.preemptions_per_hour`? Not where nothing is lost, nor inside one QOS.
   bool is_counted() const { return (rule == 5 || rule == 6) && !is_suspended; }
 };
-/// All jobs of this class wait. Told when it changes.
+/// All jobs of this class wait. Told when anything of it changes.
 struct Wait {
   ClassKey job_class;
   model::WaitReason reason = model::WaitReason::kNone;
-  model::Blockers blockers;  ///< Everything that is in the way.
+  model::Blockers blockers;                               ///< Everything that is in the way.
+  model::WaitCause cause = model::WaitCause::kScheduler;  ///< What its time counts for from now on.
 };
 /// End a job that can no longer do what was asked: its deadline cannot be met.
 struct Reject {

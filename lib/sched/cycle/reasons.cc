@@ -2,16 +2,19 @@
 #include "sched/cycle/reasons.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
 #include "sched/ledger/node_index.h"
+#include "sched/place/enough.h"
 #include "sched/place/node_filter.h"
 
 namespace gw::sched {
 
 using model::Blocker;
 using model::BlockerScope;
+using model::WaitCause;
 using model::WaitReason;
 
 namespace {
@@ -23,14 +26,28 @@ constexpr size_t kMostBlockers = 64;
 struct Blockage {
   model::WaitReason reason = model::WaitReason::kResources;
   model::Blockers blockers;
-  bool is_up = false;      ///< Some partition starts jobs.
-  bool is_lasting = true;  ///< No planned start of others and no wait for something closer has a part in it.
-  uint32_t fitting = 0;    ///< Nodes that could take a part.
+  bool is_up = false;        ///< Some partition starts jobs.
+  bool is_lasting = true;    ///< No planned start of others and no wait for something closer has a part in it.
+  uint32_t fitting = 0;      ///< Nodes that could take a part.
+  bool lacks_place = false;  ///< In some partition, whatever is planned there.
+  model::WaitCause cause = model::WaitCause::kPartition;  ///< Of the partition where it is nearest to a start.
 };
 
+/// Where a job waits in several partitions, that counts where least is missing.
+int nearness(model::WaitCause cause) {
+  constexpr std::array kFarthestFirst = {WaitCause::kPartition, WaitCause::kNodesDown, WaitCause::kReservation,
+                                         WaitCause::kResources, WaitCause::kQuota,     WaitCause::kFragmentation,
+                                         WaitCause::kLocality,  WaitCause::kPriority};
+  return static_cast<int>(std::find(kFarthestFirst.begin(), kFarthestFirst.end(), cause) - kFarthestFirst.begin());
+}
+
+void could_start_but_for(Blockage& blockage, WaitCause cause) {
+  if (nearness(cause) > nearness(blockage.cause)) blockage.cause = cause;
+}
+
 /// Of what was told: the same again is not said twice.
-uint64_t hash_of(WaitReason reason, const model::Blockers& blockers) {
-  size_t hash = static_cast<size_t>(reason) + 1;
+uint64_t hash_of(WaitReason reason, WaitCause cause, const model::Blockers& blockers) {
+  size_t hash = static_cast<size_t>(reason) * model::kWaitCauses + static_cast<size_t>(cause) + 1;
   const auto mix = [&hash](size_t more) { hash = hash * 31 + more; };
   const std::hash<std::string> text;
   for (const Blocker& b : blockers) {
@@ -41,11 +58,12 @@ uint64_t hash_of(WaitReason reason, const model::Blockers& blockers) {
   return hash == 0 ? 1 : hash;
 }
 
-void tell(Session& session, JobClass& job_class, const ClassKey& key, WaitReason reason, model::Blockers blockers) {
-  const uint64_t said = hash_of(reason, blockers);
+void tell(Session& session, JobClass& job_class, const ClassKey& key, WaitReason reason, WaitCause cause,
+          model::Blockers blockers) {
+  const uint64_t said = hash_of(reason, cause, blockers);
   if (job_class.told == said) return;
   job_class.told = said;
-  session.plan.groups.push_back(Group{{Wait{key, reason, std::move(blockers)}}});
+  session.plan.groups.push_back(Group{{Wait{key, reason, std::move(blockers), cause}}});
 }
 
 Blocker blocker_of(const QuotaTree& tree, const Binding& binding) {
@@ -63,6 +81,49 @@ Blocker in_partition(BlockerKind kind, const std::string& partition, std::string
   return Blocker{.kind = kind, .scope = BlockerScope::kPartition, .where = partition, .held_by = std::move(held_by)};
 }
 
+/// What a job lacks that found no place in a partition, whatever is planned there.
+WaitCause lack_in(Session& session, const Served& served, const PartitionFacts& partition) {
+  const PendingJob& job = served.job;
+  const model::Request& request = job.request;
+  if (!job.reservation.empty()) return WaitCause::kResources;  // of its nodes
+  switch (enough_in_all(session.capacity(), partition, request, session.queue.round.steps)) {
+    case Enough::kNotThere:
+      return WaitCause::kNodesDown;
+    case Enough::kNotFree:
+      return WaitCause::kResources;
+    case Enough::kFree:
+      break;
+  }
+  auto options = options_for(session, served, job, partition, job.time_limit);
+  if (!options || (options->level == model::Locality::kAny && options->switches == 0)) return WaitCause::kFragmentation;
+  options->timeline = nullptr;
+  options->level = model::Locality::kAny;
+  options->switches = 0;
+  ++session.queue.round.steps;
+  const bool has_place = place(session.capacity(), partition, request, *options).allocation.has_value();
+  return has_place ? WaitCause::kLocality : WaitCause::kFragmentation;
+}
+
+/// As many steps of a pass may go into what classes lack; those that do not come to it do so in the next pass.
+constexpr uint64_t kMostSteps = 50'000;
+
+/// Likewise in all partitions where no place was found for it.
+WaitCause lack_of(Session& session, const Served& served, JobClass& job_class, bool is_known) {
+  if (job_class.lacks_in == session.queue.round.number || session.queue.round.steps >= kMostSteps)
+    return job_class.lacks;
+  Blockage least;
+  size_t looked_in = 0;
+  for (const std::string& name : served.job.partitions) {
+    const PartitionFacts* partition = session.capacity().partition(name);
+    if (partition == nullptr || !partition->is_up || (!is_known && !served.failed.contains(name))) continue;
+    could_start_but_for(least, lack_in(session, served, *partition));
+    if (++looked_in == kMostBlockers) break;
+  }
+  job_class.lacks = least.cause;
+  job_class.lacks_in = session.queue.round.number;
+  return job_class.lacks;
+}
+
 /// Nodes were looked at and too few had a place; or they had, but for what is planned.
 void add_diagnosis(Session& session, const Served& served, const PartitionFacts& partition, const Diagnosis& diagnosis,
                    PlacementOptions& options, Blockage& blockage) {
@@ -76,9 +137,11 @@ void add_diagnosis(Session& session, const Served& served, const PartitionFacts&
       blockage.is_lasting = false;
       blockage.reason = WaitReason::kPriority;
       blockage.blockers.push_back(in_partition(BlockerKind::kPlannedStart, partition.name));
+      could_start_but_for(blockage, WaitCause::kPriority);
       return;
     }
   }
+  blockage.lacks_place = true;
   const auto unusable = diagnosis.ruled_out.find(BlockerKind::kUnavailableNode);
   if (diagnosis.fitting == 0 && unusable != diagnosis.ruled_out.end() && unusable->second == diagnosis.nodes)
     blockage.reason = WaitReason::kReqNodeNotAvail;
@@ -93,6 +156,7 @@ void ask_in(Session& session, const Served& served, const PartitionFacts& partit
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kPriority;
     blockage.blockers.push_back(in_partition(BlockerKind::kStrictOrder, partition.name, first.text()));
+    could_start_but_for(blockage, WaitCause::kPriority);
     return;
   }
   auto options = options_for(session, served, job, partition, job.time_limit);
@@ -101,6 +165,7 @@ void ask_in(Session& session, const Served& served, const PartitionFacts& partit
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kReservation;
     blockage.blockers.push_back(*why_closed(session.view.reservations(), job, session.now, job.time_limit));
+    could_start_but_for(blockage, WaitCause::kReservation);
     return;
   }
   blockage.is_lasting &= options->level == model::Locality::kAny && options->switches == 0 && job.components.empty() &&
@@ -112,6 +177,9 @@ void ask_in(Session& session, const Served& served, const PartitionFacts& partit
                            : job.components.empty() ? BlockerKind::kQuotaOfWhole
                                                     : BlockerKind::kComponents;
   blockage.blockers.push_back(in_partition(kind, partition.name));
+  could_start_but_for(blockage, kind == BlockerKind::kPartitionTimeLimit ? WaitCause::kPartition
+                                : kind == BlockerKind::kQuotaOfWhole     ? WaitCause::kQuota
+                                                                         : WaitCause::kResources);
 }
 
 void ask_why(Session& session, const Served& served, Blockage& blockage) {
@@ -205,6 +273,10 @@ WaitReason reason_of(const QuotaTree& tree, const Binding& binding) {
   return tree.resources()[binding.resource].starts_with(kLicense) ? WaitReason::kLicenses : WaitReason::kQosLimit;
 }
 
+WaitCause cause_of(WaitReason limit) {
+  return limit == WaitReason::kLicenses ? WaitCause::kLicenses : WaitCause::kQuota;
+}
+
 }  // namespace
 
 void tell_bound(Session& session, const Served& served, const ClassKey& key, JobClass& job_class,
@@ -213,7 +285,8 @@ void tell_bound(Session& session, const Served& served, const ClassKey& key, Job
   if (all.empty()) all.push_back(binding);  // by what it would really be given, or by its guarantee
   model::Blockers blockers;
   for (const Binding& each : all) blockers.push_back(blocker_of(session.quotas().tree(), each));
-  tell(session, job_class, key, reason_of(session.quotas().tree(), all.front()), std::move(blockers));
+  const WaitReason reason = reason_of(session.quotas().tree(), all.front());
+  tell(session, job_class, key, reason, cause_of(reason), std::move(blockers));
 }
 
 void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& served, const ClassKey& key,
@@ -223,7 +296,8 @@ void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& serv
   binding.asked = (*served.amounts)[binding.resource];
   Blocker blocker = blocker_of(session.quotas().tree(), binding);
   blocker.held_by = plan.job.text();
-  tell(session, job_class, key, reason_of(session.quotas().tree(), binding), {std::move(blocker)});
+  const WaitReason reason = reason_of(session.quotas().tree(), binding);
+  tell(session, job_class, key, reason, cause_of(reason), {std::move(blocker)});
 }
 
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known) {
@@ -242,6 +316,7 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
     job_class.blocked_fitting = blockage.fitting;
     job_class.blocked_by = blockage.blockers;
   }
+  if (is_known || blockage.lacks_place) could_start_but_for(blockage, lack_of(session, served, job_class, is_known));
   add_quotas(session, served, blockage.blockers);
   const bool behind = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
     const auto it = session.in_line.first_blocked.find({served.leaf, name});
@@ -253,7 +328,13 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
     blockage.reason = WaitReason::kPartitionTimeLimit;
   else if (behind && blockage.reason == WaitReason::kResources)
     blockage.reason = WaitReason::kPriority;
-  tell(session, job_class, key, blockage.reason, std::move(blockage.blockers));
+  tell(session, job_class, key, blockage.reason, blockage.cause, std::move(blockage.blockers));
+}
+
+void end_round(Session& session) {
+  Queue::Round& round = session.queue.round;
+  if (round.steps < kMostSteps) ++round.number;
+  round.steps = 0;
 }
 
 }  // namespace gw::sched

@@ -20,4 +20,7 @@ void tell_kept_limit(Session& session, const LimitPlan& plan, const Served& serv
 /// No place: all that blocks the served job's class. `is_known`: is_still_blocked() said so.
 void tell_blocked(Session& session, const Served& served, const ClassKey& key, JobClass& job_class, bool is_known);
 
+/// What classes lack was looked at for all of them: from the next pass on it is looked at anew.
+void end_round(Session& session);
+
 }  // namespace gw::sched

@@ -92,13 +92,6 @@ void write_closeness(Writer& w, const model::Request& r, Time eligible, std::opt
   w.number(r.max_switches).number(static_cast<uint64_t>(r.switches_wait.us));
 }
 
-/// When what it wants, or one of its components, changes next.
-Time next_closeness(const PendingJob& job, Time now) {
-  Time next = closeness_of(job.request, job.eligible, now).until;
-  for (const Component& c : job.components) next = std::min(next, closeness_of(c.request, job.eligible, now).until);
-  return next;
-}
-
 Rank rank_of(const PendingJob& job, const Order* order) {
   return Rank{job.priority, order == nullptr ? 0 : order->key(job), job.nice, job.submitted, job.id};
 }
@@ -159,6 +152,12 @@ PendingJob kept_part_of(const PendingJob& job, JobId holder) {
   return out;
 }
 
+Time Queue::next_change_of(const PendingJob& job, Time now) {
+  Time next = closeness_of(job.request, job.eligible, now).until;
+  for (const Component& c : job.components) next = std::min(next, closeness_of(c.request, job.eligible, now).until);
+  return next;
+}
+
 void Queue::set_order(std::shared_ptr<const Order> order, bool by_user) {
   order_ = std::move(order);
   by_user_ = by_user;
@@ -177,7 +176,7 @@ void Queue::put(const PendingJob& job) {
   const Rank rank = rank_of(job, order_.get());
   it->second.members.emplace(rank, job);
   ++it->second.users[job.uid];
-  const Time until = next_closeness(job, now_);
+  const Time until = next_change_of(job, now_);
   if (until != Time::never()) edges_.emplace(until, job.id);
   where_[job.id] = {it, rank, until};
 }

@@ -20,6 +20,7 @@
 #include "model/blocker.h"
 #include "model/named_counts.h"
 #include "model/request.h"
+#include "model/wait_split.h"
 
 namespace gw::sched {
 
@@ -118,7 +119,9 @@ struct JobClass {
   std::map<uint32_t, size_t> users;    ///< How many jobs of each.
   uint64_t passed_in = 0;              ///< Pass that looked at it last and found that it waits (Cursor); 0: none.
   const PendingJob& shape() const { return members.begin()->second; }
-  bool was_limited = false;  ///< What it found then was a limit, not a want of room.
+  bool was_limited = false;                               ///< What it found then was a limit, not a want of room.
+  model::WaitCause lacks = model::WaitCause::kResources;  ///< What it lacked when that was looked at last,
+  uint64_t lacks_in = 0;                                  ///< in this round (Queue::round).
   /// Whose jobs they all are; nullopt: of several.
   std::optional<uint32_t> only_user() const {
     return users.size() == 1 ? std::optional(users.begin()->first) : std::nullopt;
@@ -143,6 +146,14 @@ class Queue {
   /// Null: it does not wait.
   JobClass* class_of(JobId id);
   size_t size() const { return where_.size(); }
+  /// When what it wants, or one of its components, changes next.
+  static Time next_change_of(const PendingJob& job, Time now);
+  /// What classes lack is looked at in rounds, each of which may take several passes.
+  struct Round {
+    uint64_t number = 1;
+    uint64_t steps = 0;  ///< Taken for that in this pass.
+  };
+  Round round;
   /// From when on each node could take a part: one memory for all classes that differ in whose they are only.
   ReadyTimes& ready_times(const PendingJob& job, const std::string& partition);
   /// Takes the memory of another queue over the same nodes, and gives its own.

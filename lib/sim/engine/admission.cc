@@ -77,10 +77,39 @@ void let_in(World& world, uint32_t job) {
   queue_job(world, job);
 }
 
+namespace {
+
+/// It waits by the clock of its class.
+void set_wait_clock(World& world, uint32_t job, const sched::PendingJob& waits) {
+  sched::WaitClocks& clocks = world.reasons.waits;
+  model::WaitSplit before;  // it came before the beginning
+  before.add(model::WaitCause::kScheduler, world.now - world.progress[job].pending_since);
+  clocks.bring(waits.id, std::move(before));
+  const Time at = world.reasons.planned;
+  clocks.wait_in(waits.id, sched::class_key(waits, world.view.splits_by_user(), at),
+                 sched::Queue::next_change_of(waits, at), world.now);
+}
+
+}  // namespace
+
 void queue_job(World& world, uint32_t job) {
   const Progress& progress = world.progress[job];
   if (world.jobs[job].tells_work) world.jobs[job].job.remaining = progress.left + progress.cost;
-  world.tell(sched::JobQueued{what_waits(world, job)});
+  const sched::PendingJob waits = what_waits(world, job);
+  set_wait_clock(world, job, waits);
+  world.tell(sched::JobQueued{waits});
+}
+
+void end_wait(World& world, uint32_t job) {
+  Record& record = world.records[job];
+  record.waited = record.waited + (world.now - world.progress[job].pending_since);
+  record.waited_for += world.reasons.waits.leave(world.jobs[job].job.id, world.now);
+}
+
+void follow_classes(World& world, Time planned) {
+  world.reasons.planned = planned;
+  while (const auto id = world.reasons.waits.due(planned))
+    set_wait_clock(world, id->value - 1, what_waits(world, id->value - 1));
 }
 
 void explain_waits(World& world) {

@@ -16,4 +16,9 @@ void queue_job(World& world, uint32_t job);
 /// Tells in their records why jobs wait.
 void explain_waits(World& world);
 
+/// It waits no more: what it has waited is added to its record.
+void end_wait(World& world, uint32_t job);
+/// A plan was made then: jobs that want something else by then are of other classes.
+void follow_classes(World& world, Time planned);
+
 }  // namespace gw::sim

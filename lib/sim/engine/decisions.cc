@@ -2,6 +2,7 @@
 #include "sim/engine/decisions.h"
 
 #include "sched/place/place.h"
+#include "sim/engine/admission.h"
 #include "sim/engine/gangs.h"
 #include "sim/engine/runs.h"
 #include "sim/engine/suspension.h"
@@ -25,7 +26,7 @@ base::Result<bool> on_decision(World& world, const sched::Start& start) {
     return base::fail(base::ErrorCode::kInternal,
                       "a start of job " + spec.name + " that does not hold: " + good.error().what);
   record.phase = Phase::kRunning;
-  record.waited = record.waited + (world.now - world.progress[job].pending_since);
+  end_wait(world, job);
   --world.measures.current.pending;
   ++world.measures.current.running;
   if (record.is_suspended) return go_on(world, job), true;
@@ -70,6 +71,7 @@ base::Result<bool> on_decision(World& world, const sched::Reject& refusal) {
 
 base::Result<bool> on_decision(World& world, const sched::Wait& wait) {
   world.reasons.told[wait.job_class] = model::words(wait.blockers);
+  world.reasons.waits.tell(wait.job_class, wait.cause, world.now);
   return false;
 }
 

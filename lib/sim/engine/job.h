@@ -41,7 +41,8 @@ struct Record {
   Time submitted;             ///< When it arrived.
   Time started;               ///< Of its latest run; zero: never.
   Time ended;
-  Duration waited = {};  ///< In all, before the first start and after each preemption.
+  Duration waited = {};              ///< In all, before the first start and after each preemption,
+  model::WaitSplit waited_for = {};  ///< and for what.
   uint32_t preemptions = 0;
   uint32_t moves = 0;
   uint64_t given_back_milli = 0;  ///< Of GPUs that an elastic gang gave back in order to continue smaller.

@@ -140,9 +140,8 @@ void end_run(World& world, uint32_t job) {
 }
 
 void reject(World& world, uint32_t job, std::string why) {
-  Record& record = world.records[job];
   world.tell(sched::JobUnqueued{world.jobs[job].job.id});
-  record.waited = record.waited + (world.now - world.progress[job].pending_since);
+  end_wait(world, job);
   --world.measures.current.pending;
   leave_system(world, job, std::move(why));
 }

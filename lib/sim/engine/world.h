@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "sched/queue/wait_clocks.h"
 #include "sched/quota/usage.h"
 #include "sim/engine/job.h"
 #include "sim/engine/measures.h"
@@ -88,6 +89,7 @@ struct Reasons {
   std::unordered_map<sched::ClassKey, std::string> never;  ///< Why they can never run; empty: they can.
   std::map<sched::ClassKey, std::string> told;             ///< Why they wait.
   Time planned;                                            ///< When the latest plan was made.
+  sched::WaitClocks waits;                                 ///< How long each job has waited for what.
 };
 
 struct UsageMeters {

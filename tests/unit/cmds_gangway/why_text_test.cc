@@ -89,14 +89,14 @@ TEST(WhyText, OffersThatHelpComeWithTheirCommand) {
   ASSERT_NE(gpus, std::string::npos) << text;
   ASSERT_NE(time, std::string::npos) << text;
   EXPECT_LT(gpus, time) << "what starts it now comes first";
-  EXPECT_THAT(text, HasSubstr("What would help, of 3 changes that were tried; there are more:\n"));
+  EXPECT_THAT(text, HasSubstr("What would help, of 3 changes tried; there are more:\n"));
   EXPECT_THAT(text, Not(HasSubstr("--exclude"))) << "it is no better";
 }
 
 TEST(WhyText, NothingHelpsOrNothingWasTried) {
   WhyAnswer answer = waiting();
   offer(answer, model::When::kUnknown).mutable_change()->set_exclude("");
-  EXPECT_THAT(why_text(answer), HasSubstr("None of the 1 changes that were tried would start it sooner.\n"));
+  EXPECT_THAT(why_text(answer), HasSubstr("None of the changes that were tried (1) would start it sooner.\n"));
   answer.why.set_no_offers_why("it is somebody else's");
   EXPECT_THAT(why_text(answer), HasSubstr("No changes were tried: it is somebody else's.\n"));
 }

@@ -247,7 +247,7 @@ TEST(Lifecycle, LateWordOfAFailedPrepareChangesNothing) {
   w.say("n1", late);
   EXPECT_EQ(w.state(w.id), JobState::kRunning);
   EXPECT_EQ(free_gpus(), 0U);  // what runs there keeps what it has
-  EXPECT_EQ(w.core->unexpected_events(), 1U);
+  EXPECT_EQ(w.core->metrics(w.now).unexpected_events, 1U);
   EXPECT_EQ(w.core->nodes().at(NodeId(2)).admin, model::NodeAdmin::kUp);
   w.exited("n0", w.id, 0);
   w.done("n0", w.id);

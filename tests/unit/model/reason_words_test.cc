@@ -10,6 +10,7 @@
 #include <string>
 
 #include "model/blocker.h"
+#include "model/wait_split.h"
 
 namespace gw::model {
 namespace {
@@ -54,6 +55,12 @@ TEST(ReasonWords, ThePageHasEachBlocker) {
     EXPECT_THAT(text, ::testing::HasSubstr(fmt::format("| `{}` | ", name(kind)))) << words_of_kind(kind);
     if (!help(kind).empty()) EXPECT_THAT(text, ::testing::HasSubstr(fmt::format("| {} |\n", help(kind))));
   }
+}
+
+TEST(ReasonWords, ThePageHasEachCauseOfWaiting) {
+  const std::string text = page();
+  for (const WaitCauseWords& said : kWaitCauseWords)
+    EXPECT_THAT(text, ::testing::HasSubstr(fmt::format("| `{}` | {} |\n", said.name, said.means)));
 }
 
 TEST(ReasonWords, NumbersOfLaterVersionsHaveSomeWords) {

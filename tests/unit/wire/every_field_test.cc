@@ -82,6 +82,7 @@ class Filler {
     ++last_;
     if (f.type == Type::kMessage) return schema::message_value(filled(f.message));
     if (f.type == Type::kBool) return schema::number_value(1);
+    if (path == "WaitPart.cause") return schema::number_value(++cause_);  // each once, in their order
     if (const auto chosen = numbers.find(path); chosen != numbers.end()) return schema::number_value(chosen->second);
     if (f.type != Type::kString && f.type != Type::kBytes) return schema::number_value(last_);
     if (path == "NodeShare.cores" || path == "NodeShare.gpus") return schema::text_value(std::to_string(last_));
@@ -89,6 +90,7 @@ class Filler {
   }
 
   const Messages& messages_;
+  uint64_t cause_ = 0;
   uint64_t last_ = 1000;  // whole GPUs have 1000 thousandths: no number is that one
 };
 

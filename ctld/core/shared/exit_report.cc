@@ -1,5 +1,5 @@
 // What the report of a script's end means for its job. See exit_report.h.
-#include "ctld/core/jobs/exit_report.h"
+#include "ctld/core/shared/exit_report.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,25 @@
+// Is as much free as a gang asks for in all, wherever it may be? What tells a lack of resources from fragmentation:
+// free GPUs that are of no use to a gang because no place has enough of them together. Source: Jeon et al., "Analysis
+// of Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads", USENIX ATC 2019, which tells fair-share delay
+// from fragmentation delay.
+#pragma once
+
+#include <cstdint>
+
+#include "model/request.h"
+#include "sched/ledger/capacity.h"
+
+namespace gw::sched {
+
+enum class Enough : uint8_t {
+  kNotThere,  ///< The nodes that are up have less, or are fewer, even if they are empty.
+  kNotFree,   ///< Others have it.
+  kFree,
+};
+
+/// GPUs of the right kind are counted, for a gang without GPUs its CPUs, of the nodes of a partition that it may use.
+/// Costs a step for each group of like nodes, or for each node where it names some; `steps` counts them.
+Enough enough_in_all(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request,
+                     uint64_t& steps);
+
+}  // namespace gw::sched

@@ -1,0 +1,184 @@
+// What jobs have waited for, through their lives: what is told is the wait, and a restart forgets nothing that was
+// kept.
+#include "ctld/core/jobs/wait_clock.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+
+#include "tests/unit/ctld_core/world.h"
+#include "wire/waits.h"
+
+namespace gw::ctld::testing {
+namespace {
+
+using model::WaitCause;
+using Seconds = std::map<std::string, int64_t>;
+
+constexpr uint32_t kOwner = 1000;
+
+/// One node of eight GPUs.
+struct WaitClock : ::testing::Test {
+  WaitClock() : w(1) { w.connect_all(); }
+
+  /// As clients are shown it.
+  Seconds waited(JobId id) {
+    wire::ApiRequest r;
+    r.mutable_list_jobs()->mutable_filter()->add_ids(w.job(id).spec.is_het() ? w.job(id).spec.het_job.value : id.value);
+    const wire::ApiReply reply = w.ask(kOwner, r);
+    Seconds out;
+    for (const wire::Job& job : reply.list_jobs().jobs())
+      if (job.id() == id.value)
+        for (const auto& [cause, seconds] : wire::waits_from(job.status().waited()).in_seconds())
+          out[std::string(model::name(cause))] = seconds;
+    return out;
+  }
+  void pass(int64_t seconds) { w.now = w.now + base::seconds(seconds); }
+  void act(JobId id, wire::JobAction what) {
+    wire::ApiRequest r;
+    r.mutable_job_action()->add_ids(id.value);
+    r.mutable_job_action()->set_action(what);
+    ASSERT_FALSE(w.ask(kOwner, r).has_error());
+    w.schedule();
+  }
+  JobId submit() {
+    const JobId id = w.submit(kOwner, gang(1));
+    w.schedule();
+    return id;
+  }
+  void start(JobId id) {
+    w.schedule();
+    w.prepared("n0", id);
+    ASSERT_EQ(w.state(id), model::JobState::kRunning);
+  }
+  void finish(JobId id) {
+    w.exited("n0", id, 0);
+    w.done("n0", id);
+  }
+
+  World w;
+};
+
+TEST_F(WaitClock, EachCauseHasItsTimeAndTheyAddUp) {
+  const JobId first = submit();
+  start(first);
+  const JobId job = submit();
+  pass(10);
+  act(job, wire::kHold);
+  pass(5);
+  act(job, wire::kRelease);
+  pass(20);
+  EXPECT_EQ(waited(job), (Seconds{{"held", 5}, {"resources", 30}}));
+  finish(first);
+  start(job);
+  pass(100);
+  EXPECT_EQ(waited(job), (Seconds{{"held", 5}, {"resources", 30}})) << "it waits no more";
+  finish(job);
+  EXPECT_EQ(waited(job), (Seconds{{"held", 5}, {"resources", 30}}));
+}
+
+TEST_F(WaitClock, WhatRanCountsForNothingAndTheNextWaitIsAdded) {
+  const JobId job = submit();
+  act(job, wire::kHold);
+  start(job);
+  pass(50);
+  act(job, wire::kRequeueHold);
+  w.done("n0", job);
+  ASSERT_EQ(w.state(job), model::JobState::kPending);
+  pass(7);
+  EXPECT_EQ(waited(job), (Seconds{{"held", 7}}));
+}
+
+TEST_F(WaitClock, ATaskHasWaitedWithItsArray) {
+  wire::ApiRequest r = World::submission(gang(1));
+  const model::ArraySpec asked = model::parse_array("0-1%1").value();
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{asked.tasks, asked.throttle, 0, 0, {}});
+  const JobId array(w.ask(kOwner, r).submit().job_id());
+  const JobId first = w.core->arrays().find(array)->jobs.at(0);
+  start(first);
+  pass(30);
+  EXPECT_EQ(waited(array), (Seconds{{"array_limit", 30}}));
+  finish(first);
+  const JobId second = w.core->arrays().find(array)->jobs.at(1);
+  EXPECT_EQ(waited(second), (Seconds{{"array_limit", 30}}));
+}
+
+TEST_F(WaitClock, EveryTaskOfAnArrayHasWaitedWithIt) {
+  wire::ApiRequest r = World::submission(gang(1));
+  const model::ArraySpec asked = model::parse_array("0-4").value();
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{asked.tasks, asked.throttle, 0, 0, {}});
+  r.mutable_submit()->mutable_spec()->set_hold_user(true);
+  const JobId array(w.ask(kOwner, r).submit().job_id());
+  pass(9);
+  act(array, wire::kRelease);
+  for (const auto& [index, task] : w.core->arrays().find(array)->jobs)
+    EXPECT_EQ(waited(task).at("held"), 9) << "task " << index;
+}
+
+TEST_F(WaitClock, AComponentWaitsForWhatAnotherOneWaitsFor) {
+  model::Request half = gang(1);
+  half.gpus = 2;
+  wire::ApiRequest r = World::submission(half);
+  wire::JobSpec& second = *r.mutable_submit()->add_components();
+  second = r.submit().spec();
+  r.mutable_submit()->mutable_spec()->set_hold_user(true);
+  const wire::ApiReply reply = w.ask(kOwner, r);
+  ASSERT_FALSE(reply.has_error()) << reply.error().what();
+  const JobId leader(reply.submit().job_id());
+  pass(3);
+  EXPECT_EQ(waited(leader), (Seconds{{"held", 3}}));
+  EXPECT_EQ(waited(JobId(leader.value + 1)), (Seconds{{"held", 3}}));
+}
+
+TEST_F(WaitClock, WhatWasKeptIsKnownAfterARestartAndTheRestIsToldAsUnknown) {
+  start(submit());
+  const JobId job = submit();
+  pass(40);
+  w.core->on_stop(w.now);
+  w.pump();
+  pass(6);
+  w.restart();
+  EXPECT_EQ(waited(job), (Seconds{{"controller", 6}, {"resources", 40}}));
+  pass(4);
+  EXPECT_EQ(waited(job), (Seconds{{"controller", 6}, {"resources", 40}, {"scheduler", 4}}));
+}
+
+TEST_F(WaitClock, WithoutTheRowNothingIsKnownOfTheTimeBefore) {
+  start(submit());
+  const JobId job = submit();
+  act(job, wire::kHold);
+  pass(40);
+  w.restart();
+  pass(2);
+  EXPECT_EQ(waited(job), (Seconds{{"controller", 40}, {"held", 2}}));
+}
+
+TEST_F(WaitClock, ARowThatCannotBeReadIsHeldAside) {
+  start(submit());
+  const JobId job = submit();
+  pass(8);
+  w.store.meta["open_waits"] = "\xff\xff";
+  w.restart();
+  EXPECT_EQ(waited(job), (Seconds{{"controller", 8}}));
+  EXPECT_TRUE(w.store.held.contains({"setting", "open_waits"}));
+}
+
+TEST_F(WaitClock, FiguresOfThoseThatStarted) {
+  const JobId first = submit();
+  start(first);
+  const JobId job = submit();
+  pass(100);
+  EXPECT_EQ(w.core->metrics(w.now).waiting[static_cast<size_t>(WaitCause::kResources)], 1U);
+  finish(first);
+  start(job);
+  const WaitFigures& figures = w.core->metrics(w.now).waits;
+  const WaitFigures::Histogram& h = figures.by_cause()[static_cast<size_t>(WaitCause::kResources)];
+  EXPECT_EQ(h.sum, base::seconds(100));
+  EXPECT_EQ(h.counts[3], 1U) << "over a minute, at most five";
+  EXPECT_EQ(figures.by_pool().at({"main", "normal"}).of(WaitCause::kResources), base::seconds(100));
+  EXPECT_EQ(w.core->metrics(w.now).waiting[static_cast<size_t>(WaitCause::kResources)], 0U);
+}
+
+}  // namespace
+}  // namespace gw::ctld::testing

@@ -1,0 +1,180 @@
+// What the time of a waiting class counts for: what would have to be otherwise for it to start.
+#include <gtest/gtest.h>
+
+#include "cluster_builder.h"
+#include "sched/cycle/plan.h"
+#include "sched/place/enough.h"
+
+namespace gw::sched {
+namespace {
+
+using model::WaitCause;
+using testing::Cluster;
+using testing::gang;
+using testing::machine;
+using testing::pending;
+
+/// The last that was said of each class, whatever passes it took.
+class Told {
+ public:
+  explicit Told(Cluster& cluster) : cluster_(cluster) {}
+  /// What the job's time counts for after a pass; nullopt: nothing was said of its class.
+  std::optional<WaitCause> after_a_pass(uint32_t job, Time now = {}) {
+    const Plan made = plan(cluster_.view, now, {});
+    for (const Group& group : made.groups)
+      for (const Decision& d : group.decisions)
+        if (const auto* wait = std::get_if<Wait>(&d)) said_[wait->job_class] = wait->cause;
+    const PendingJob* asked = cluster_.view.queue().find(JobId(job));
+    if (asked == nullptr) return std::nullopt;
+    const auto it = said_.find(class_key(*asked, false, now));
+    return it == said_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+ private:
+  Cluster& cluster_;
+  std::map<ClassKey, WaitCause> said_;
+};
+
+/// A job that runs takes so many GPUs of a node, the first that are free, and as many cores.
+void run_on(Cluster& c, uint32_t job, uint32_t node, uint32_t gpus) {
+  const FreeResources& free = c.view.capacity().node(NodeId(node))->free;
+  const auto first = [gpus](const base::IndexSet& from) {
+    base::IndexSet out;
+    for (uint32_t i = from.next(0); out.size() < gpus; i = from.next(i + 1)) out.insert(i);
+    return out;
+  };
+  model::NodeShare share;
+  share.node = NodeId(node);
+  share.name = "n" + std::to_string(node);
+  share.gpus = first(free.gpus);
+  share.cores = first(free.cores);
+  share.cpus = 2 * gpus;
+  model::Allocation a;
+  a.shares.push_back(share);
+  c.apply(JobPlaced{JobId(job), "main", a, Time{1}, Time::never(), nullptr});
+}
+
+TEST(WaitCauseTest, FewerFreeThanAskedIsALackAndScatteredOnesAreFragmentation) {
+  Cluster c(2, machine(16, 8, 64'000));
+  Told told(c);
+  run_on(c, 11, 1, 7);
+  run_on(c, 12, 2, 6);
+  c.apply(JobQueued{pending(1, gang(1, 4))});
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources) << "3 are free, 4 are asked for";
+  c.apply(ShareReleased{JobId(12), NodeId(2)});
+  run_on(c, 13, 2, 5);
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kFragmentation) << "1 and 3 are free; nothing else has changed";
+  c.apply(ShareReleased{JobId(13), NodeId(2)});
+  run_on(c, 14, 2, 8);
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources) << "one is left";
+}
+
+TEST(WaitCauseTest, NodesThatAreDownAreToldFromThoseThatAreFull) {
+  Cluster c(2, machine(16, 8, 64'000));
+  Told told(c);
+  NodeFacts lost = testing::node_facts(2, machine(16, 8, 64'000));
+  lost.usable = false;
+  lost.unusable_why = "drained: disk";
+  c.apply(NodeSet{lost});
+  c.apply(JobQueued{pending(1, gang(2, 8))});
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kNodesDown);
+  lost.usable = true;
+  c.apply(NodeSet{lost});
+  run_on(c, 11, 1, 8);
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources);
+}
+
+TEST(WaitCauseTest, WhatIsKeptForOthersIsPriority) {
+  Cluster c(2, machine(16, 8, 64'000));
+  Told told(c);
+  run_on(c, 11, 1, 8);
+  PendingJob first = pending(1, gang(2, 8), 10);
+  first.time_limit = base::hours(1);
+  c.apply(JobQueued{first});
+  PendingJob second = pending(2, gang(1, 8));
+  second.time_limit = base::hours(100);
+  c.apply(JobQueued{second});
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources);
+  c.apply(EndExpected{JobId(11), Time{} + base::hours(2)});
+  EXPECT_EQ(told.after_a_pass(2, Time{1}), WaitCause::kPriority) << "node 2 is free, and kept for job 1";
+}
+
+TEST(WaitCauseTest, WhoCouldStartFartherApartHasChosenToWait) {
+  Cluster c(1, machine(16, 8, 64'000));
+  Told told(c);
+  run_on(c, 11, 1, 1);  // of each switch but the first both GPUs are free
+  run_on(c, 12, 1, 2);
+  run_on(c, 13, 1, 2);
+  model::Request close = gang(1, 3);
+  close.locality = {{model::Locality::kPcie, base::hours(1)}, {model::Locality::kAny, base::kUnlimited}};
+  c.apply(JobQueued{pending(1, close)});
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kLocality);
+}
+
+TEST(WaitCauseTest, APartitionThatIsDownOrTooShort) {
+  Cluster c(1, machine(16, 8, 64'000));
+  Told told(c);
+  PartitionFacts facts = c.partition();
+  facts.is_up = false;
+  c.apply(PartitionSet{facts});
+  c.apply(JobQueued{pending(1, gang(1, 8))});
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kPartition);
+}
+
+TEST(WaitCauseTest, OfSeveralPartitionsTheNearestCounts) {
+  Cluster c(2, machine(16, 8, 64'000));
+  Told told(c);
+  PartitionFacts down = c.partition();
+  down.name = "down";
+  down.is_up = false;
+  c.apply(PartitionSet{down});
+  run_on(c, 11, 1, 4);
+  run_on(c, 12, 2, 4);
+  PendingJob job = pending(1, gang(1, 8));
+  job.partitions = {"main", "down"};
+  c.apply(JobQueued{job});
+  EXPECT_EQ(told.after_a_pass(1), WaitCause::kFragmentation);
+}
+
+Enough enough(const Cluster& c, const model::Request& request) {
+  uint64_t steps = 0;
+  return enough_in_all(c.view.capacity(), c.partition(), request, steps);
+}
+
+TEST(EnoughInAll, CountsWhatTheGangMayUse) {
+  Cluster c(2, machine(16, 8, 64'000));
+  c.apply(NodeSet{testing::node_facts(3, machine(16, 8, 64'000, "l40s"))});
+  PartitionFacts p = c.partition();
+  p.nodes = {"n1", "n2", "n3"};
+  c.apply(PartitionSet{p});
+  run_on(c, 11, 1, 8);
+  run_on(c, 12, 2, 4);
+  model::Request r = gang(2, 4);
+  EXPECT_EQ(enough(c, r), Enough::kFree) << "4 and 8";
+  r.gpu_type = "h100";
+  EXPECT_EQ(enough(c, r), Enough::kNotFree);
+  r.gpu_type = "l40s";
+  EXPECT_EQ(enough(c, r), Enough::kNotThere) << "two nodes of them are asked for";
+  r = gang(1, 8);
+  r.exclude = {"n3"};
+  EXPECT_EQ(enough(c, r), Enough::kNotFree);
+  r.exclude = {"n1", "n3"};
+  EXPECT_EQ(enough(c, r), Enough::kNotFree);
+  r.exclude = {"n1", "n2"};
+  EXPECT_EQ(enough(c, r), Enough::kFree);
+  r.exclude.clear();
+  r.nodelist = {"n1"};
+  EXPECT_EQ(enough(c, r), Enough::kNotFree) << "that node is full";
+}
+
+TEST(EnoughInAll, WithoutGpusCpusCount) {
+  Cluster c(2, machine(16, 8, 64'000));
+  EXPECT_EQ(enough(c, testing::tasks(64)), Enough::kFree);
+  EXPECT_EQ(enough(c, testing::tasks(65)), Enough::kNotThere);
+  run_on(c, 11, 1, 1);
+  EXPECT_EQ(enough(c, testing::tasks(64)), Enough::kNotFree);
+  EXPECT_EQ(enough(c, testing::tasks(1, 62)), Enough::kFree);
+}
+
+}  // namespace
+}  // namespace gw::sched
