@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "client/options/faults.h"
+
 namespace gw::cmds {
 namespace {
 
@@ -48,13 +50,18 @@ base::Status read_one(BatchOptions& o, const Sources& s, std::span<const Directi
                       std::span<const std::string> words) {
   client::CommonFlags flags;
   const auto table = batch_table(o, flags, s.now);
-  GW_TRY_STATUS(client::apply_directives(table, directives, s.label));
-  GW_TRY_STATUS(end_of_source(o));
-  GW_TRY_STATUS(client::read_environment(table, batch_doc().env_prefixes, s.environment));
-  GW_TRY_STATUS(end_of_source(o));
-  auto operands = client::parse_options(table, words, {.stop_at_operand = true});
-  if (!operands) return tl::unexpected(operands.error());
-  return end_of_source(o);
+  client::Faults faults;
+  // What its words contradict is of interest once each of them is understood.
+  const auto end_source = [&] {
+    if (faults.empty()) faults.add(end_of_source(o));
+  };
+  faults.add(client::apply_directives(table, directives, s.label));
+  end_source();
+  faults.add(client::read_environment(table, batch_doc().env_prefixes, s.environment));
+  end_source();
+  faults.add(client::parse_options(table, words, {.stop_at_operand = true}));
+  end_source();
+  return faults.status();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "client/options/faults.h"
 
 namespace gw::cmds {
 
@@ -28,19 +29,19 @@ base::Result<bool> yes_or_no(const std::string& key, const std::string& value);
 /// A point in time, in microseconds.
 base::Result<int64_t> time_us(const std::string& key, const std::string& value, base::Time now);
 
-/// Does what the settings say. Errors: nothing to change, unknown keys, bad values.
+/// Does what the settings say. Errors: nothing to change; all unknown keys and bad values.
 template <typename Request>
 base::Status apply(const std::vector<Key<Request>>& keys, const std::map<std::string, std::string>& settings,
                    Request& request) {
   std::vector<std::string> known;
   for (const Key<Request>& k : keys) known.emplace_back(k.name);
   if (settings.empty()) return base::invalid("No changes specified", "known: " + base::join(known, ", "));
+  client::Faults faults;
   for (const auto& setting : settings) {
     const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& k) { return k.name == setting.first; });
-    if (found == keys.end()) return unknown_key(setting.first, known);
-    GW_TRY_STATUS(found->set(request, setting.second));
+    faults.add(found == keys.end() ? unknown_key(setting.first, known) : found->set(request, setting.second));
   }
-  return {};
+  return faults.status();
 }
 
 }  // namespace gw::cmds

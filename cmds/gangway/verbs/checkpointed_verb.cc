@@ -32,7 +32,7 @@ base::Result<JobIds> job_in_question(const std::vector<std::string>& words, cons
   const std::string text = !words.empty() ? words[0] : variable != nullptr ? variable : "";
   if (text.empty() && words.empty())
     return base::invalid("this runs in no job: neither GANGWAY_JOB_ID nor SLURM_JOB_ID is set",
-                         "outside a job name it: gangway checkpointed JOBID");
+                         "outside a job name one: JOBID");
   JobIds ids;
   GW_TRY_STATUS(parse_job_ids(text, ids));
   if (ids.size() != 1) return base::invalid("one job at a time");

@@ -69,12 +69,14 @@ base::Status check_time(const Core& core, model::JobSpec& spec, bool is_admin_ca
   if (spec.time_limit < base::Duration{})
     return base::invalid("the time limit is negative", "give --time as minutes or [D-]HH:MM:SS");
   base::Duration most = base::Duration{0}, fallback = base::Duration{0};
+  std::string longest;  // allows the most
   bool unlimited_somewhere = false;
   for (const std::string& name : spec.partitions) {
     const auto it = core.partitions.all.find(name);
     if (it == core.partitions.all.end())
       return base::invalid("partition " + name + " is not there any more", "name another one");
     const model::Partition& p = it->second;
+    if (longest.empty() || p.max_time > most) longest = name;
     most = std::max(most, p.max_time);
     fallback = std::max(fallback, p.default_time == base::kUnlimited ? p.max_time : p.default_time);
     unlimited_somewhere |= p.unlimited || p.max_time == base::kUnlimited;
@@ -84,10 +86,9 @@ base::Status check_time(const Core& core, model::JobSpec& spec, bool is_admin_ca
     return {};
   }
   if (!unlimited_somewhere && spec.time_limit > most && !is_admin_caller)
-    return base::invalid(
-        fmt::format("requested time limit is invalid: {} asked; partition {} allows {}",
-                    base::format_duration(spec.time_limit), spec.partitions.front(), base::format_duration(most)),
-        "ask for less, or leave --time out for the partition's default");
+    return base::invalid(fmt::format("requested time limit is invalid: {} asked; partition {} allows {}",
+                                     base::format_duration(spec.time_limit), longest, base::format_duration(most)),
+                         "ask for less, or leave --time out for the partition's default");
   return {};
 }
 

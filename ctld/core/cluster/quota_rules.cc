@@ -38,7 +38,7 @@ namespace {
 std::vector<std::string> all_qos(const Core& core) {
   std::vector<std::string> names = keys_of(core.quotas.qos);
   std::erase(names, model::kRootQos);
-  names.push_back(core.settings.default_qos);
+  if (!core.quotas.qos.contains(core.settings.default_qos)) names.push_back(core.settings.default_qos);
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -55,8 +56,14 @@ std::string said(const Program& program, const base::Error& error) {
   const std::string sentence = is_denied ? model::kDeniedSentence : error.sentence;
   return sentence.empty() ? error.what : sentence + ": " + error.what;
 }
+/// Several faults are lines of one error.
 void print_error(const Program& program, const base::Error& error) {
-  print_error(program, base::Error{error.code, said(program, error), error.hint}.text());
+  const std::string all = base::Error{error.code, said(program, error), error.hint}.text();
+  for (size_t at = 0; at <= all.size();) {
+    const size_t end = std::min(all.find('\n', at), all.size());
+    print_error(program, std::string_view(all).substr(at, end - at));
+    at = end + 1;
+  }
 }
 void print_note(const Program& program, std::string_view text) {
   write_all(STDERR_FILENO, fmt::format("{}: {}\n", program.name, text));

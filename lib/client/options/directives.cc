@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/options/faults.h"
 #include "client/options/pbs.h"
 
 namespace gw::client {
@@ -13,9 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kKinds = {"#GBATCH", "#SBATCH", "#PBS"};
 
-tl::unexpected<base::Error> at(std::string_view path, const Directive& d, const base::Error& e) {
-  return tl::unexpected(base::Error{
-      e.code, std::string(path) + ":" + std::to_string(d.line) + ": " + d.kind + ": " + e.what, e.hint, e.sentence});
+base::Error at(std::string_view path, const Directive& d, const base::Error& e) {
+  return after(std::string(path) + ":" + std::to_string(d.line) + ": " + d.kind + ": ", e);
 }
 
 /// Which directive a line is, or empty. The word must end there: `#SBATCHX` is a comment.
@@ -62,6 +62,7 @@ std::optional<std::string_view> own_words(std::string_view line, const OwnDirect
 
 base::Result<std::vector<Directive>> read_directives(std::string_view script, std::string_view path, bool ignore_pbs) {
   std::vector<Directive> found;
+  Faults faults;
   size_t number = 0;
   while (!script.empty()) {
     const std::string_view line = next_line(script);
@@ -70,28 +71,29 @@ base::Result<std::vector<Directive>> read_directives(std::string_view script, st
     const std::string_view kind = kind_of(line);
     if (kind.empty() || (ignore_pbs && kind == "#PBS")) continue;
     Directive d{number, std::string(kind), {}};
-    if (auto done = fill_words(d, line.substr(kind.size())); !done) return at(path, d, done.error());
+    if (auto done = fill_words(d, line.substr(kind.size())); !done) faults.add(at(path, d, done.error()));
     found.push_back(std::move(d));
   }
+  GW_TRY_STATUS(faults.status());
   return found;
 }
 
 base::Result<std::vector<Directive>> read_own_directives(std::string_view script, std::string_view path,
                                                          const OwnDirectives& own) {
   std::vector<Directive> found;
+  Faults faults;
   for (size_t number = 1; !script.empty(); ++number) {
     const std::string_view line = next_line(script);
     if (is_command(line) && !own.is_everywhere) break;
     const auto rest = own_words(line, own);
     if (!rest) continue;
     Directive d{number, own.prefix, {}};
-    auto words = base::split_shell_words(*rest);
-    if (!words) return at(path, d, words.error());
-    auto translated = own.translate(*words);
-    if (!translated) return at(path, d, translated.error());
-    d.words = std::move(*translated);
+    auto words = base::split_shell_words(*rest).and_then(own.translate);
+    if (!words) faults.add(at(path, d, words.error()));
+    if (words) d.words = std::move(*words);
     found.push_back(std::move(d));
   }
+  GW_TRY_STATUS(faults.status());
   return found;
 }
 
@@ -107,11 +109,12 @@ std::string_view other_directives(std::string_view script, std::string_view own)
 
 base::Status apply_directives(const std::vector<Option>& table, std::span<const Directive> directives,
                               std::string_view path) {
+  Faults faults;
   for (const Directive& d : directives) {
     auto done = parse_options(table, d.words, {.stop_at_operand = false, .directives_only = true});
-    if (!done) return at(path, d, done.error());
+    if (!done) faults.add(at(path, d, done.error()));
   }
-  return {};
+  return faults.status();
 }
 
 }  // namespace gw::client

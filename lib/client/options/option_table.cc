@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "client/options/faults.h"
 
 namespace gw::client {
 namespace {
@@ -38,9 +39,10 @@ class Parser {
         }
         operands_.push_back(word);
       } else {
-        GW_TRY_STATUS(word[1] == '-' ? parse_long(word) : parse_short(word));
+        faults_.add(word[1] == '-' ? parse_long(word) : parse_short(word));
       }
     }
+    GW_TRY_STATUS(faults_.status());
     operands_.insert(operands_.end(), args_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, args_.size())),
                      args_.end());
     return std::move(operands_);
@@ -49,6 +51,7 @@ class Parser {
  private:
   base::Status use(const Option& option, const std::string& written, std::string_view value) {
     if ((option.flags & kStop) != 0) stopped_ = true;
+    if (stopped_ && !faults_.empty()) return {};  // what is wrong before it comes first
     return run_handler(option, written, value, rules_);
   }
 
@@ -136,6 +139,7 @@ class Parser {
   ParseRules rules_;
   size_t at_ = 0;
   bool stopped_ = false;
+  Faults faults_;
   std::vector<std::string> operands_;
 };
 
@@ -162,6 +166,7 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
   const auto value_of = [&](size_t prefix, const Option& option) {
     return get((std::string(prefixes[prefix]) + std::string(option.env)).c_str());
   };
+  Faults faults;
   for (size_t i = 0; i < prefixes.size(); ++i)
     for (const Option& option : table) {
       const char* value = option.env.empty() ? nullptr : value_of(i, option);
@@ -171,12 +176,9 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
       if (is_replaced) continue;
       const std::string variable = std::string(prefixes[i]) + std::string(option.env);
       auto done = run_handler(option, variable, option.arg == Arg::kNone ? std::string_view() : value, {});
-      if (!done)
-        return tl::unexpected(base::Error{done.error().code,
-                                          "environment variable " + variable + ": " + done.error().what,
-                                          done.error().hint, done.error().sentence});
+      if (!done) faults.add(after("environment variable " + variable + ": ", done.error()));
     }
-  return {};
+  return faults.status();
 }
 
 }  // namespace gw::client

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "model/sentences.h"
+#include "sched/place/node_filter.h"
 #include "sched/place/place.h"
 
 namespace gw::sched {
@@ -38,6 +39,27 @@ uint32_t gpus_on_one_node(const Request& r) {
       return 0;
   }
   return 0;
+}
+
+/// The least that a node must take.
+uint32_t tasks_on_one_node(const Request& r) { return r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1; }
+
+uint64_t cpus_on_one_node(const Request& r) {
+  return std::max({uint64_t{tasks_on_one_node(r)} * r.cpus_per_task, uint64_t{gpus_on_one_node(r)} * r.cpus_per_gpu,
+                   uint64_t{r.min_cpus}});
+}
+
+/// How much memory is asked of a node, and how that comes about where it is counted by something:
+/// "4T memory (8 CPUs of 500G)".
+std::string memory_words(const Request& r) {
+  const auto times = [](uint64_t count, uint64_t mem_mb, std::string_view each) {
+    const std::string all = base::format_memory_mb(count * mem_mb) + " memory";
+    return count <= 1 ? all : fmt::format("{} ({} {}s of {})", all, count, each, base::format_memory_mb(mem_mb));
+  };
+  if (r.mem_per_node_mb > 0) return times(1, r.mem_per_node_mb, "node");
+  if (r.mem_per_gpu_mb > 0) return times(gpus_on_one_node(r), r.mem_per_gpu_mb, "GPU");
+  if (r.mem_per_task_mb > 0) return times(tasks_on_one_node(r), r.mem_per_task_mb, "task");
+  return times(cpus_on_one_node(r), r.mem_per_cpu_mb, "CPU");
 }
 
 std::string gpu_words(const Request& r, uint32_t n) {
@@ -157,8 +179,8 @@ base::Status without_gres(const Capacity& capacity, const PartitionFacts& partit
 }
 
 base::Status without_cores(const PartitionFacts& partition, const Request& r, const Largest& most) {
-  const uint32_t least = r.tasks_per_node > 0 && !r.tasks_given ? r.tasks_per_node : 1;
-  const uint64_t cpus = std::max<uint64_t>(uint64_t{least} * r.cpus_per_task, r.min_cpus);
+  const uint32_t least = tasks_on_one_node(r);
+  const uint64_t cpus = cpus_on_one_node(r);
   if (r.tasks_per_socket > 0 && cpus <= (r.whole_cores ? most.cores : most.cpus))
     return base::invalid(
         fmt::format("{} of {} on one node asked, at most {} of them on a socket, each with cores of its "
@@ -168,7 +190,8 @@ base::Status without_cores(const PartitionFacts& partition, const Request& r, co
   return base::invalid(
       fmt::format("{} {} on one node asked; the largest node in partition {} offers {}", cpus,
                   r.whole_cores ? "whole cores" : "CPUs", partition.name, r.whole_cores ? most.cores : most.cpus),
-      "lower --cpus-per-task, --ntasks-per-node or --mincpus");
+      r.cpus_per_gpu > 0 ? "lower --cpus-per-gpu, or ask for fewer GPUs per node"
+                         : "lower --cpus-per-task, --ntasks-per-node or --mincpus");
 }
 
 /// The refusal for the requirement that ruled out the most nodes.
@@ -185,11 +208,11 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
       return without_cores(partition, r, most);
     case BlockerKind::kMemory:
       return base::with_sentence(
-          base::invalid(fmt::format("{} memory on one node asked; the largest node in partition {} offers {}",
-                                    r.mem_per_node_mb > 0 ? base::format_memory_mb(r.mem_per_node_mb)
-                                                          : base::format_memory_mb(r.mem_per_cpu_mb) + " per CPU",
+          base::invalid(fmt::format("{} on one node asked; the largest node in partition {} offers {}", memory_words(r),
                                     p, base::format_memory_mb(most.mem_mb)),
-                        "lower --mem or --mem-per-cpu"),
+                        r.mem_per_gpu_mb > 0    ? "lower --mem-per-gpu, or ask for fewer GPUs per node"
+                        : r.mem_per_task_mb > 0 ? "lower the memory of each task"
+                                                : "lower --mem or --mem-per-cpu"),
           model::kMemorySentence);
     case BlockerKind::kGres:
       return without_gres(capacity, partition, r);
@@ -241,13 +264,72 @@ base::Status check_links(const Capacity& capacity, const PartitionFacts& partiti
   if (r.locality.empty() || r.locality.back().wait != base::kUnlimited ||
       r.locality.back().level != model::Locality::kNvlink)
     return {};
+  bool has_gpus = false;  // of the type asked for
   for (NodeId id : capacity.partition_nodes(partition.name)) {
     const NodeAccount& a = *capacity.node(id);
-    if (!a.facts.topology || has_links(a)) return {};
+    if (!a.facts.topology) return {};
+    if (matching_gpus(a, r) == 0) continue;
+    if (has_links(a)) return {};
+    has_gpus = true;
   }
-  return base::invalid(fmt::format("--locality={} asked; no node of partition {} has links between its GPUs",
-                                   model::format_locality(r.locality), partition.name),
-                       "pcie, numa and node ask for GPUs close together without NVLink or xGMI");
+  if (!has_gpus) return {};
+  return base::invalid(
+      fmt::format("--locality={} asked; no node of partition {} has links between its {}GPUs",
+                  model::format_locality(r.locality), partition.name, r.gpu_type.empty() ? "" : r.gpu_type + " "),
+      "pcie, numa and node ask for GPUs close together without NVLink or xGMI");
+}
+
+/// What a node lacks, where no single requirement keeps all of them out.
+std::string lack_words(const Request& r, BlockerKind requirement, uint32_t nodes) {
+  const std::string_view have = nodes == 1 ? "has" : "have";
+  switch (requirement) {
+    case BlockerKind::kFeatures:
+      return fmt::format("{} the features {}", nodes == 1 ? "lacks" : "lack",
+                         base::printable(model::format_features(r.features)));
+    case BlockerKind::kGpuType:
+      return fmt::format("{} no {} GPUs", have, r.gpu_type);
+    case BlockerKind::kGpus:
+      return fmt::format("{} fewer than {}", have, gpu_words(r, gpus_on_one_node(r)));
+    case BlockerKind::kCores:
+      return fmt::format("{} fewer than {} CPUs", have, cpus_on_one_node(r));
+    case BlockerKind::kMemory:
+      return fmt::format("{} less than {}", have, memory_words(r));
+    case BlockerKind::kLocality:
+      return fmt::format("{} them not so close together (--locality)", have);
+    case BlockerKind::kGres:
+      return fmt::format("{} {} (--gres)", nodes == 1 ? "lacks" : "lack", model::format_gres(r.gres));
+    case BlockerKind::kExcludedNode:
+      return nodes == 1 ? "is excluded" : "are excluded";
+    case BlockerKind::kNodeList:
+      return nodes == 1 ? "is not in --nodelist" : "are not in --nodelist";
+    default:
+      return fmt::format("{} not what is asked ({})", have, model::name(requirement));
+  }
+}
+
+/// No node can hold a part, and not all for the same reason.
+base::Status refuse_each(const PartitionFacts& partition, const Request& r, const Diagnosis& diagnosis) {
+  std::vector<std::string> lacks;
+  for (const auto& [requirement, nodes] : diagnosis.ruled_out)
+    lacks.push_back(fmt::format("{} {}", nodes, lack_words(r, requirement, nodes)));
+  return base::with_sentence(base::invalid(fmt::format("no node of partition {} can hold a part of this job: of {}, {}",
+                                                       partition.name, diagnosis.nodes, base::join(lacks, ", ")),
+                                           "ask for what one of them has: gcontrol show node"),
+                             diagnosis.ruled_out.contains(BlockerKind::kFeatures) ? model::kFeatureSentence : "");
+}
+
+/// Nodes of --nodelist that can hold no part of it.
+base::Status check_named(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
+  const NodeFilter filter(r, partition);
+  for (const std::string& name : r.nodelist) {
+    const NodeAccount& account = *capacity.node(capacity.id_of(name));
+    if (!account.facts.topology) continue;
+    const auto lacks = filter.failed_static_filter(account.facts, *account.node_class);
+    if (lacks)
+      return base::invalid(fmt::format("node {} of --nodelist {}", name, lack_words(r, *lacks, 1)),
+                           "name another node, or none");
+  }
+  return {};
 }
 
 base::Status check_names(const Capacity& capacity, const PartitionFacts& partition, const Request& r) {
@@ -260,6 +342,7 @@ base::Status check_names(const Capacity& capacity, const PartitionFacts& partiti
       return base::invalid(fmt::format("node {} of --nodelist is not in partition {}", name, partition.name));
     if (excluded.contains(name)) return base::invalid("node " + name + " stands in --nodelist and in --exclude");
   }
+  GW_TRY_STATUS(check_named(capacity, partition, r));
   for (const std::string& name : r.exclude)
     if (!capacity.id_of(name)) return unknown_node(partition, "-x/--exclude", name);
   if (r.nodes_given && r.nodelist.size() > r.max_nodes)
@@ -305,6 +388,23 @@ Placement ever(const Capacity& capacity, const PartitionFacts& partition, const 
   return place(capacity, partition, request, options);
 }
 
+/// It could run if its nodes did not have to be under so few switches, or in one block.
+base::Status check_apart(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
+  Request anywhere = request;
+  const bool is_near = !request.locality.empty() && request.locality.back().wait == base::kUnlimited &&
+                       request.locality.back().level >= model::Locality::kLeaf &&
+                       request.locality.back().level != model::Locality::kAny;
+  const bool is_switched = request.max_switches > 0 && request.switches_wait == base::kUnlimited;
+  if (is_near) anywhere.locality.clear();
+  if (is_switched) anywhere.max_switches = 0;
+  if ((!is_near && !is_switched) || !ever(capacity, partition, anywhere).allocation) return {};
+  const std::string wish = is_near ? "--locality=" + model::format_locality(request.locality)
+                                   : fmt::format("--switches={}", request.max_switches);
+  return base::invalid(fmt::format("{} asked; partition {} has nowhere {} so close together that can hold this job",
+                                   wish, partition.name, counted(std::max(request.min_nodes, 1U), "node")),
+                       "ask for fewer nodes, a wider --locality, or more --switches");
+}
+
 }  // namespace
 
 base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& partition, const Request& request) {
@@ -323,7 +423,10 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
   if (diagnosis.fitting == 0) {
     const auto worst = std::max_element(diagnosis.ruled_out.begin(), diagnosis.ruled_out.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    return refuse(capacity, partition, request, worst->first);
+    if (diagnosis.ruled_out.contains(BlockerKind::kApart))
+      return refuse(capacity, partition, request, BlockerKind::kApart);
+    const bool is_alone = worst->second == diagnosis.nodes;
+    return is_alone ? refuse(capacity, partition, request, worst->first) : refuse_each(partition, request, diagnosis);
   }
   if (request.min_nodes > diagnosis.fitting)
     return base::with_sentence(
@@ -331,6 +434,7 @@ base::Status could_ever_run(const Capacity& capacity, const PartitionFacts& part
                                   request.min_nodes, partition.name, diagnosis.fitting),
                       "ask for fewer nodes"),
         request.min_nodes > diagnosis.nodes ? model::kNodeCountSentence : "");
+  GW_TRY_STATUS(check_apart(capacity, partition, request));
   if (request.contiguous) {
     model::Request apart = request;
     apart.contiguous = false;

@@ -51,5 +51,42 @@ TEST(Refusal, OfLocalitySaysThatNothingIsLinked) {
   }
 }
 
+TEST(Refusal, WhereEachNodeLacksSomethingElseSaysWhat) {
+  Cluster c(2, machine(16, 8, 64'000));
+  NodeFacts facts = c.view.capacity().node(NodeId(1))->facts;
+  facts.features = {"ib"};
+  c.apply(NodeSet{facts});
+  model::Request request = gang(1, 9);
+  request.features = {{"ib"}};
+  EXPECT_EQ(could_ever_run(c.view.capacity(), c.partition(), request).error().what,
+            "no node of partition main can hold a part of this job: of 2, 1 lacks the features ib, 1 has fewer than 9 "
+            "GPUs");
+}
+
+TEST(Refusal, OfMemoryAndCpusSaysHowManyThatAre) {
+  Cluster c(1, machine(16, 8, 64'000));
+  const auto what = [&c](const model::Request& r) {
+    return could_ever_run(c.view.capacity(), c.partition(), r).error().what;
+  };
+  model::Request r = gang(1, 8);
+  r.mem_per_node_mb = 0;
+  r.mem_per_gpu_mb = 10'240;
+  EXPECT_EQ(what(r), "80G memory (8 GPUs of 10G) on one node asked; the largest node in partition main offers 62.50G");
+  r.mem_per_gpu_mb = 0;
+  r.cpus_per_gpu = 5;
+  EXPECT_EQ(what(r), "40 CPUs on one node asked; the largest node in partition main offers 32");
+}
+
+TEST(Refusal, OfANamedNodeSaysWhatItLacks) {
+  Cluster c(2, machine(16, 8, 64'000));
+  c.apply(NodeSet{node_facts(2, machine(16, 8, 64'000, "l40s"))});
+  model::Request r = gang(1, 8);
+  r.gpu_type = "h100";
+  r.nodelist = {"n2"};
+  EXPECT_EQ(could_ever_run(c.view.capacity(), c.partition(), r).error().what, "node n2 of --nodelist has no h100 GPUs");
+  r.nodelist = {"n1"};
+  EXPECT_TRUE(could_ever_run(c.view.capacity(), c.partition(), r));
+}
+
 }  // namespace
 }  // namespace gw::sched

@@ -1,0 +1,33 @@
+// Everything that is wrong with the words of one command, so that its user mends it all at once and not one after the
+// other. Invariant: a single fault is told as it is; several are lines of one error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gw::client {
+
+class Faults {
+ public:
+  void add(base::Error fault);
+  /// What went well adds nothing.
+  template <typename T>
+  void add(const tl::expected<T, base::Error>& done) {
+    if (!done) add(done.error());
+  }
+  bool empty() const { return all_.empty(); }
+  /// The error of all of them; of very many the first.
+  base::Status status() const;
+
+ private:
+  std::vector<base::Error> all_;
+};
+
+/// With this before what is wrong; of several faults before each.
+base::Error after(std::string_view prefix, const base::Error& error);
+/// What is wrong, a line for each fault.
+std::vector<std::string> lines_of(const base::Error& error);
+
+}  // namespace gw::client
