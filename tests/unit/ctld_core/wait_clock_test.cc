@@ -131,6 +131,31 @@ TEST_F(WaitClock, AComponentWaitsForWhatAnotherOneWaitsFor) {
   EXPECT_EQ(waited(JobId(leader.value + 1)), (Seconds{{"held", 3}}));
 }
 
+TEST_F(WaitClock, AComponentWaitsUntilTheRunOfTheOtherHasLeft) {
+  model::Request half = gang(1);
+  half.gpus = 2;
+  wire::ApiRequest r = World::submission(half);
+  wire::JobSpec& second = *r.mutable_submit()->add_components();
+  second = r.submit().spec();
+  const JobId leader(w.ask(kOwner, r).submit().job_id()), other(leader.value + 1);
+  w.schedule();
+  for (const JobId id : {leader, other}) w.prepared("n0", id);
+  for (const JobId id : {leader, other}) w.started("n0", id);
+  ASSERT_EQ(w.state(other), model::JobState::kRunning);
+  wire::ApiRequest requeue;
+  requeue.mutable_job_action()->add_ids(leader.value);
+  requeue.mutable_job_action()->set_action(wire::kRequeue);
+  ASSERT_FALSE(w.ask(kOwner, requeue).has_error());
+  w.done("n0", leader);
+  ASSERT_NE(w.job(leader).waiting(), nullptr);
+  pass(3);
+  w.done("n0", other);
+  ASSERT_NE(w.job(other).waiting(), nullptr);
+  pass(5);
+  EXPECT_EQ(waited(leader), (Seconds{{"launch", 3}, {"scheduler", 5}}));
+  EXPECT_EQ(waited(other), (Seconds{{"scheduler", 5}}));
+}
+
 TEST_F(WaitClock, WhatWasKeptIsKnownAfterARestartAndTheRestIsToldAsUnknown) {
   start(submit());
   const JobId job = submit();

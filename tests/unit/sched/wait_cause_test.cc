@@ -167,6 +167,19 @@ TEST(EnoughInAll, CountsWhatTheGangMayUse) {
   EXPECT_EQ(enough(c, r), Enough::kNotFree) << "that node is full";
 }
 
+TEST(EnoughInAll, OfANodeWithTwoKindsOneCounts) {
+  model::NodeTopology both = machine(16, 8, 64'000);
+  for (uint32_t g = 0; g < 4; ++g) both.gpus[g].type = "l40s";
+  Cluster c(1, both);
+  model::Request r = gang(1, 4);
+  r.gpu_type = "l40s";
+  EXPECT_EQ(enough(c, r), Enough::kFree);
+  run_on(c, 11, 1, 1);
+  EXPECT_EQ(enough(c, r), Enough::kNotFree) << "3 of them and 4 others are left";
+  r.gpus = 5;
+  EXPECT_EQ(enough(c, r), Enough::kNotThere);
+}
+
 TEST(EnoughInAll, WithoutGpusCpusCount) {
   Cluster c(2, machine(16, 8, 64'000));
   EXPECT_EQ(enough(c, testing::tasks(64)), Enough::kFree);
