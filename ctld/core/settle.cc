@@ -5,6 +5,7 @@
 #include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/corresponding.h"
 #include "ctld/core/jobs/dependents_due.h"
+#include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/mails.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/reports.h"
@@ -73,9 +74,11 @@ void settle(Core& core) {
       core.events.pop_front();
       std::visit(Heard{core}, event);
     }
+    settle_components(core);
     cost = looked_at < kMostConditions ? look_at_one_dependent(core) : 0;
     looked_at += cost;
   } while (cost > 0);
+  settle_components(core);
   look_at_dependents_later(core);
   make_due_tasks(core);
 }

@@ -141,8 +141,7 @@ std::string of_quota(const Blocker& b) {
 std::string of_reservation(const Blocker& b) {
   switch (b.kind) {
     case BlockerKind::kReservationGone:
-      return fmt::format(
-          "reservation {} has ended or was deleted; take it off with gcontrol update JobId=N Reservation=", b.where);
+      return fmt::format("reservation {} has ended or was deleted", b.where);
     case BlockerKind::kReservationMaintenance:
       return fmt::format("reservation {} is for maintenance: nobody runs in it", b.where);
     case BlockerKind::kReservationUsers:

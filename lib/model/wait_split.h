@@ -54,7 +54,7 @@ inline constexpr std::array<WaitCauseWords, kWaitCauses> kWaitCauseWords = {{
     {"resources", "less was free than it asks for"},
     {"fragmentation", "as much was free as it asks for, but no place had it together"},
     {"locality", "there was a place, but not as close together as it wants"},
-    {"reservation", "an advance reservation had not begun, or was in the way"},
+    {"reservation", "an advance reservation had not begun, was over, or was in the way"},
     {"nodes_down", "the nodes that were up could not have held it even if they had been empty"},
     {"partition", "no partition that it names started it: they were down, or allow less time"},
     {"launch", "a launch had failed, or an earlier run had not left its nodes"},

@@ -356,8 +356,10 @@ base::Result<model::JobSpec> spec_after(const Core& core, const Caller& caller, 
 
 void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateJobRequest& asked = request.update_job();
-  const auto targets = targets_of(core, asked.ids(), asked.tasks());
+  auto targets = targets_of(core, asked.ids(), asked.tasks());
   if (!targets) return core.out.refuse(conn, request.id(), targets.error());
+  for (Target& target : *targets)  // what is changed of one component is changed of the others with it
+    if (!target.is_of_array && target.jobs.size() > 1) target.jobs.resize(1);
   if (const base::Status fits = check_total(asked, *targets); !fits)
     return core.out.refuse(conn, request.id(), fits.error());
   wire::UpdateJobRequest each = asked;  // which is copied for each

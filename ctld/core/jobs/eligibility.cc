@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ctld/core/jobs/dependencies.h"
 #include "ctld/core/jobs/facts.h"
@@ -34,24 +35,22 @@ void tell_queued(Core& core, const Job& job) {
 }
 
 /// Puts the leader before the scheduler once every component waits for nothing else.
-void update_components(Core& core, Job& job) {
-  Job* leader = core.jobs.find(job.spec.het_job);
-  if (leader == nullptr || leader->waiting() == nullptr) return;
-  std::vector<Job*> all = siblings(core, *leader);
-  all.push_back(leader);
-  if (all.size() < leader->spec.het_size) return;  // the others are still being entered
+void update_components(Core& core, Job& leader) {
+  std::vector<Job*> all = siblings(core, leader);
+  all.push_back(&leader);
+  if (all.size() < leader.spec.het_size) return;
   for (const Job* one : all) {
     if (one->waiting() != nullptr && one->waiting()->reason == model::WaitReason::kNone) continue;
-    if (leader->eligible) core.feed.tell(sched::JobUnqueued{leader->id});
+    if (leader.eligible) core.feed.tell(sched::JobUnqueued{leader.id});
     return;
   }
   for (Job* one : all) {
     if (one->eligible) continue;
     one->eligible = core.now;
-    if (one != &job) core.rows.job(*one);
+    core.rows.job(*one);
   }
-  if (!leader->spec.reservation.empty()) admit_to_reservation(core, leader->spec);
-  tell_queued(core, *leader);
+  if (!leader.spec.reservation.empty()) admit_to_reservation(core, leader.spec);
+  tell_queued(core, leader);
 }
 
 /// What was wrong with a node may be mended, and others may be gone. The caller saves the job.
@@ -109,8 +108,8 @@ void look_at(Core& core, Job& job) {
     waiting.reason = WaitReason::kArrayTaskLimit;
   if (is_task) core.jobs.arrays().set_wait(job, waiting.reason);
   if (waiting.reason != WaitReason::kNone) waiting.nomination.reset();
-  if (job.spec.is_het()) return update_components(core, job);
-  if (job.spec.is_array()) {  // its tasks go before the scheduler
+  if (job.spec.is_het()) return;  // settle_components() looks at all of them
+  if (job.spec.is_array()) {      // its tasks go before the scheduler
     if (waiting.reason == WaitReason::kNone && !job.eligible) job.eligible = core.now;
     return core.jobs.arrays().set_ready(job, waiting.reason == WaitReason::kNone);
   }
@@ -128,10 +127,19 @@ void look_at(Core& core, Job& job) {
 
 void update_eligibility(Core& core, Job& job) {
   look_at(core, job);
-  set_wait_clock(core, job);
-  if (!job.spec.is_het()) return;
-  for (const Job* other : siblings(core, job))
-    if (other->waiting() != nullptr) set_wait_clock(core, *other);
+  if (job.spec.is_het())
+    core.planning.changed_het_jobs.insert(job.spec.het_job);
+  else
+    set_wait_clock(core, job);
+}
+
+void settle_components(Core& core) {
+  for (const JobId id : std::exchange(core.planning.changed_het_jobs, {})) {
+    Job* leader = core.jobs.find(id);
+    if (leader == nullptr) continue;
+    if (leader->waiting() != nullptr) update_components(core, *leader);
+    set_wait_clocks_of_components(core, *leader);
+  }
 }
 
 }  // namespace gw::ctld

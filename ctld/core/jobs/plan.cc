@@ -97,9 +97,7 @@ bool commit_start(Core& core, const sched::Start& start) {
                             core.now,
                             core.now + job->spec.time_limit,
                             std::make_shared<const sched::PendingJob>(queued)};
-  const model::WaitSplit waited = core.planning.waits.split(job->id, core.now);
   if (!core.ledger.place(placement) || !advance(core, *job, JobEvent::kPlace)) return false;
-  core.planning.wait_figures.count(start.partition, job->spec.qos, waited);
   ++job->attempt;
   charge(core, *job, {}, start.allocation);
   model::Placed placed;
@@ -135,9 +133,11 @@ void commit_group(Core& core, const sched::Group& group) {
     if (start != nullptr && !makes_room && !can_commit(core, *start)) return;
   }
   std::vector<JobId> placed;
+  std::vector<model::WaitSplit> waits;  // of those
   bool is_whole = true;
   for (const sched::Decision& decision : group.decisions) {
     if (const auto* start = std::get_if<sched::Start>(&decision)) {
+      waits.push_back(core.planning.waits.split(start->job, core.now));
       if (commit_start(core, *start))
         placed.push_back(start->job);
       else
@@ -153,8 +153,12 @@ void commit_group(Core& core, const sched::Group& group) {
     }
   }
   if (is_whole || placed.empty()) {
-    for (JobId id : placed)  // one that was suspended resumes
-      if (Job& job = core.jobs.at(id); job.state == JobState::kConfiguring) prepare(core, job);
+    for (size_t i = 0; i < placed.size(); ++i) {  // one that was suspended resumes
+      Job& job = core.jobs.at(placed[i]);
+      if (job.state != JobState::kConfiguring) continue;
+      core.planning.wait_figures.count(job.placed()->partition, job.spec.qos, waits[i]);
+      prepare(core, job);
+    }
     return;
   }
   // A component that no longer fits takes those before it back.

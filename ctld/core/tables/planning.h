@@ -31,6 +31,13 @@ struct PreemptionFigures {
   uint64_t lost_gpu_ms = 0;  ///< Milliseconds of whole GPUs whose work was lost by that.
 };
 
+/// How far the waits that are not over were kept in this round.
+struct KeptWaits {
+  base::JobId last = {};     ///< The jobs up to this one,
+  uint32_t rows = 0;         ///< in so many rows.
+  uint32_t rows_before = 0;  ///< Of the round before.
+};
+
 struct Planning {
   std::vector<model::Qos> tree;  ///< Of quotas, as the scheduler was told.
   uint64_t quota_epoch = 0;      ///< When that, or the QOS of a job, changed last.
@@ -45,8 +52,10 @@ struct Planning {
   sched::WaitClocks waits;                  ///< How long each waiting job has waited for what.
   WaitFigures wait_figures;                 ///< Of those that started.
   bool are_classes_of_users = false;        ///< Jobs of different users are of different classes, as of the last plan.
-  bool is_keeping_waits = false;            ///< A timer is set to keep what jobs have waited for.
-  bool is_usage_armed = false;              ///< A timer is set to tell of use.
+  std::set<base::JobId> changed_het_jobs;   ///< In this transaction: the next of their components is to be looked at.
+  KeptWaits kept_waits;
+  bool is_keeping_waits = false;  ///< A timer is set to keep what jobs have waited for.
+  bool is_usage_armed = false;    ///< A timer is set to tell of use.
 };
 
 }  // namespace gw::ctld

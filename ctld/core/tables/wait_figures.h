@@ -34,7 +34,10 @@ class WaitFigures {
       ++h.counts[bucket];
       h.sum = h.sum + part.time;
     }
-    by_pool_[{partition, qos}] += waited;
+    constexpr size_t kMostPools = 2'000;  // those that come later count together
+    const Pool pool{partition, qos};
+    const bool is_counted = by_pool_.size() < kMostPools || by_pool_.contains(pool);
+    by_pool_[is_counted ? pool : Pool{"other", "other"}] += waited;
   }
   const Histograms& by_cause() const { return by_cause_; }
   const std::map<Pool, model::WaitSplit>& by_pool() const { return by_pool_; }

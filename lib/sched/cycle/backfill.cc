@@ -107,7 +107,8 @@ void plan_together(Session& session, const Served& served) {
 }  // namespace
 
 void Backfill::open(const AdvanceReservations& reservations, const Capacity& capacity, Time now, bool has_quotas) {
-  add_reservations(reservations, capacity, now, all_);
+  add_reservations(reservations, capacity, now, reserved_);
+  all_ = reserved_;
   has_quotas_ = has_quotas;
   if (has_quotas_) firm_ = all_;
 }

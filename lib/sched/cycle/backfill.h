@@ -36,6 +36,8 @@ class Backfill {
   void open(const AdvanceReservations& reservations, const Capacity& capacity, Time now, bool has_quotas);
   /// What is planned, as a job sees it that is or is not within its guarantee.
   const Timeline& seen_by(bool is_guaranteed) const { return is_guaranteed && has_quotas_ ? firm_ : all_; }
+  /// What advance reservations keep, and nothing else.
+  const Timeline& reserved() const { return reserved_; }
   /// Everything that is planned.
   const Timeline& all() const { return all_; }
   /// Keeps this for the job from then on, for as long as it may run.
@@ -56,6 +58,7 @@ class Backfill {
   const std::set<JobId>& counted() const { return counted_; }
 
  private:
+  Timeline reserved_;
   Timeline all_;
   Timeline firm_;  // without planned starts of borrowers; kept only where there are quotas
   bool has_quotas_ = false;

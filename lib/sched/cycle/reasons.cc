@@ -99,13 +99,13 @@ WaitCause lack_in(Session& session, const Served& served, const PartitionFacts& 
   options->timeline = nullptr;
   options->level = model::Locality::kAny;
   options->switches = 0;
-  ++session.queue.round.steps;
+  session.queue.round.steps += session.capacity().index(partition.name)->groups().size() + 1;
   const bool has_place = place(session.capacity(), partition, request, *options).allocation.has_value();
   return has_place ? WaitCause::kLocality : WaitCause::kFragmentation;
 }
 
 /// As many steps of a pass may go into what classes lack; those that do not come to it do so in the next pass.
-constexpr uint64_t kMostSteps = 50'000;
+constexpr uint64_t kMostSteps = 20'000;
 
 /// Likewise in all partitions where no place was found for it.
 WaitCause lack_of(Session& session, const Served& served, JobClass& job_class, bool is_known) {
@@ -117,7 +117,7 @@ WaitCause lack_of(Session& session, const Served& served, JobClass& job_class, b
     const PartitionFacts* partition = session.capacity().partition(name);
     if (partition == nullptr || !partition->is_up || (!is_known && !served.failed.contains(name))) continue;
     could_start_but_for(least, lack_in(session, served, *partition));
-    if (++looked_in == kMostBlockers) break;
+    if (++looked_in == kMostBlockers || session.queue.round.steps >= kMostSteps) break;
   }
   job_class.lacks = least.cause;
   job_class.lacks_in = session.queue.round.number;
@@ -137,7 +137,10 @@ void add_diagnosis(Session& session, const Served& served, const PartitionFacts&
       blockage.is_lasting = false;
       blockage.reason = WaitReason::kPriority;
       blockage.blockers.push_back(in_partition(BlockerKind::kPlannedStart, partition.name));
-      could_start_but_for(blockage, WaitCause::kPriority);
+      options.timeline = &session.backfill.reserved();
+      const bool is_reserved = !session.backfill.reserved().empty() &&
+                               !place(session.capacity(), partition, served.job.request, options).allocation;
+      could_start_but_for(blockage, is_reserved ? WaitCause::kReservation : WaitCause::kPriority);
       return;
     }
   }

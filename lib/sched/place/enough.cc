@@ -11,9 +11,18 @@
 namespace gw::sched {
 namespace {
 
-/// What is asked for, and what was found: thousandths of GPUs, or CPUs.
-struct InAll {
-  uint64_t there = 0, free = 0, nodes = 0;
+/// Amounts of all kinds that gangs ask for.
+struct Amounts {
+  uint64_t gpu_milli = 0;
+  uint64_t cpus = 0;
+  uint64_t mem_mb = 0;
+  uint64_t idle_nodes = 0;
+  model::Gres gres = {};
+
+  bool covers(const Amounts& asked) const {
+    return gpu_milli >= asked.gpu_milli && cpus >= asked.cpus && mem_mb >= asked.mem_mb &&
+           idle_nodes >= asked.idle_nodes && gres.covers(asked.gres);
+  }
 };
 
 class AmountInAll {
@@ -21,40 +30,62 @@ class AmountInAll {
   AmountInAll(const PartitionFacts& partition, const model::Request& request)
       : request_(request), filter_(request, partition) {}
 
-  uint64_t asked() const {
-    const uint32_t nodes = std::max(request_.min_nodes, 1U);
-    if (request_.gpus > 0) return uint64_t{model::total_gpus(request_, nodes)} * request_.gpu_milli;
-    return std::max<uint64_t>(uint64_t{filter_.all_tasks(nodes)} * request_.cpus_per_task, request_.min_cpus);
-  }
   void add(const NodeAccount& account, uint64_t nodes) {
-    if (filter_.failed_static_filter(account.facts, *account.node_class)) return;
-    sums_.nodes += nodes;
-    sums_.there += nodes * all_of(*account.node_class);
-    sums_.free += nodes * free_of(account);
+    if (filter_.failed_static_filter(account.facts, *account.node_class) || !could_hold_a_part(account)) return;
+    nodes_ += nodes;
+    add_to(there_, account, empty(account), nodes);
+    add_to(free_, account, account.free, nodes);
   }
   Enough verdict() const {
-    if (sums_.nodes < request_.min_nodes || sums_.there < asked()) return Enough::kNotThere;
-    return sums_.free < asked() ? Enough::kNotFree : Enough::kFree;
+    const Amounts all = asked();
+    if (nodes_ < request_.min_nodes || !there_.covers(all)) return Enough::kNotThere;
+    return free_.covers(all) ? Enough::kFree : Enough::kNotFree;
   }
 
  private:
-  uint64_t all_of(const NodeClass& node_class) const {
-    if (request_.gpus == 0) return uint64_t{node_class.cores} * node_class.threads;
-    if (request_.gpu_type.empty()) return uint64_t{node_class.gpus} * model::kWholeGpu;
-    const auto it = node_class.gpus_by_type.find(request_.gpu_type);
-    return it == node_class.gpus_by_type.end() ? 0 : uint64_t{it->second.size()} * model::kWholeGpu;
+  /// Without what is counted by whole nodes: that follows from idle_nodes.
+  Amounts asked() const {
+    Amounts out;
+    const uint64_t nodes = std::max(request_.min_nodes, 1U);
+    const uint64_t gpus = model::total_gpus(request_, static_cast<uint32_t>(nodes));
+    const uint64_t tasks = filter_.all_tasks(static_cast<uint32_t>(nodes));
+    out.gpu_milli = gpus * request_.gpu_milli;
+    out.cpus = std::max({request_.overcommit ? nodes : tasks * request_.cpus_per_task, gpus * request_.cpus_per_gpu,
+                         nodes * request_.min_cpus});
+    out.mem_mb = std::max({nodes * request_.mem_per_node_mb, out.cpus * request_.mem_per_cpu_mb,
+                           gpus * request_.mem_per_gpu_mb, tasks * request_.mem_per_task_mb});
+    out.idle_nodes = filter_.is_exclusive() || request_.mem_all ? nodes : 0;
+    for (const auto& [name, count] : request_.gres) out.gres.add(name, nodes * count);
+    return out;
   }
-  uint64_t free_of(const NodeAccount& account) const {
-    if (request_.gpus == 0) return uint64_t{account.free.cores.size()} * account.threads();
-    uint64_t free = uint64_t{filter_.usable_gpus(*account.node_class, account.free.gpus).size()} * model::kWholeGpu;
+  static FreeResources empty(const NodeAccount& account) {
+    FreeResources out;
+    out.cores = account.facts.cores;
+    out.gpus = account.facts.gpus;
+    out.mem_mb = account.facts.mem_mb;
+    out.gres = account.facts.gres;
+    return out;
+  }
+  bool could_hold_a_part(const NodeAccount& account) const {
+    const FreeResources all = empty(account);
+    return filter_.is_one_node() ? !filter_.failed_filter(account, all, filter_.all_tasks(1), filter_.all_gpus())
+                                 : !filter_.failed_filter(account, all, filter_.least_tasks());
+  }
+  void add_to(Amounts& sum, const NodeAccount& account, const FreeResources& room, uint64_t nodes) const {
+    uint64_t milli = uint64_t{filter_.usable_gpus(*account.node_class, room.gpus).size()} * model::kWholeGpu;
     if (filter_.is_shared())
-      for (const SharedGpu& gpu : account.free.shared) free += gpu.left;
-    return free;
+      for (const SharedGpu& gpu : room.shared) milli += gpu.left;
+    sum.gpu_milli += nodes * milli;
+    sum.cpus += nodes * room.cores.size() * account.threads();
+    sum.mem_mb += nodes * room.mem_mb;
+    sum.idle_nodes += room.idle ? nodes : 0;
+    for (const auto& [name, count] : room.gres) sum.gres.add(name, nodes * count);
   }
 
   const model::Request& request_;
   NodeFilter filter_;
-  InAll sums_;
+  uint64_t nodes_ = 0;
+  Amounts there_, free_;
 };
 
 }  // namespace

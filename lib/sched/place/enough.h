@@ -17,7 +17,8 @@ enum class Enough : uint8_t {
   kFree,
 };
 
-/// GPUs of the right kind are counted, for a gang without GPUs its CPUs, of the nodes of a partition that it may use.
+/// Counts GPUs of the right kind, CPUs, memory, generic resources and idle nodes, as far as it asks for them, of the
+/// nodes of a partition that could hold a part of the gang if they were empty.
 /// Costs a step for each group of like nodes, or for each node where it names some; `steps` counts them.
 Enough enough_in_all(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request,
                      uint64_t& steps);

@@ -205,7 +205,10 @@ void Queue::forget() {
     c.blocked_at = 0;
     c.blocked_fitting = 0;
     c.blocked_by.clear();
+    c.lacks = model::WaitCause::kResources;
+    c.lacks_in = 0;
   }
+  round = {};
   ready_.clear();
 }
 

@@ -117,6 +117,7 @@ void explain_waits(World& world) {
   for (uint32_t i = 0; i < world.jobs.size(); ++i) {
     Record& record = world.records[i];
     if (record.phase != Phase::kPending || record.is_refused) continue;
+    record.waited_for += world.reasons.waits.leave(world.jobs[i].job.id, world.now);
     if (world.ties.is_held[i]) record.why = why_held(world, i);
     if (world.ties.is_held[i]) continue;
     const bool is_split = world.view.splits_by_user();

@@ -54,6 +54,27 @@ struct Components : ::testing::Test {
   std::string error;
 };
 
+/// Each of 128 components would else have the scheduler told of all 128 of them.
+TEST_F(Components, AreToldOnceHoweverManyAreChanged) {
+  submit({3});  // all nodes are taken
+  size_t told = 0;
+  w.on_effects = [&told](const Effects& e) {
+    for (const sched::Delta& d : e.deltas) told += std::holds_alternative<sched::JobQueued>(d.kind) ? 1 : 0;
+  };
+  const JobId first = submit({1, 1, 1});
+  ASSERT_EQ(state(first, 2), JobState::kPending) << error;
+  EXPECT_EQ(told, 1U);
+  wire::ApiRequest update;
+  update.mutable_update_job()->add_ids(first.value);
+  update.mutable_update_job()->set_time_limit_us(base::minutes(5).us);
+  ASSERT_FALSE(w.ask(1000, update).has_error());
+  EXPECT_EQ(told, 2U);
+  for (uint32_t k = 0; k < 3; ++k) EXPECT_EQ(w.job(JobId(first.value + k)).spec.time_limit, base::minutes(5));
+  act(first, wire::kHold);
+  act(first, wire::kRelease);
+  EXPECT_EQ(told, 3U);
+}
+
 TEST_F(Components, OfAnAllocationAreAttendedWithTheFirst) {
   const JobId first = submit({1, 1}, true);
   start(first, 2);

@@ -169,6 +169,48 @@ TEST_F(WaitClock, WhatWasKeptIsKnownAfterARestartAndTheRestIsToldAsUnknown) {
   EXPECT_EQ(waited(job), (Seconds{{"controller", 6}, {"resources", 40}, {"scheduler", 4}}));
 }
 
+TEST_F(WaitClock, AfterARestartItIsKeptFromTimeToTimeAsBefore) {
+  start(submit());
+  const JobId job = submit();
+  act(job, wire::kHold);
+  w.core->on_stop(w.now);
+  w.pump();
+  w.restart();
+  w.tick(base::minutes(6));
+  w.tick(base::seconds(1));  // in pieces
+  pass(10);
+  w.restart();
+  EXPECT_EQ(waited(job).at("held"), 360) << "nobody came who would have reminded it";
+}
+
+TEST_F(WaitClock, AClockThatWasSetBackTakesNothingButWhatIsTooMuch) {
+  start(submit());
+  const JobId job = submit();
+  act(job, wire::kHold);
+  pass(40);
+  w.core->on_stop(w.now);
+  w.pump();
+  pass(-15);
+  w.restart();
+  EXPECT_EQ(waited(job), (Seconds{{"held", 25}}));
+}
+
+TEST_F(WaitClock, WhatIsKeptIsCutIntoPieces) {
+  Settings settings;
+  settings.per_user.max_jobs = 10'000;
+  World many(101, settings);  // so large that the tables are not compared each time
+  wire::ApiRequest held = World::submission(gang(1));
+  held.mutable_submit()->mutable_spec()->set_hold_user(true);
+  for (int i = 0; i < 4'100; ++i) ASSERT_FALSE(many.ask(kOwner, held).has_error());
+  many.tick(base::minutes(6));
+  EXPECT_EQ(many.store.meta.count("open_waits.0"), 1U);
+  EXPECT_EQ(many.store.meta.count("open_waits.1"), 0U) << "others are served first";
+  many.tick(base::seconds(1));
+  many.tick(base::seconds(1));
+  EXPECT_EQ(many.store.meta.count("open_waits.2"), 1U);
+  EXPECT_EQ(many.store.meta.count("open_waits.3"), 0U);
+}
+
 TEST_F(WaitClock, WithoutTheRowNothingIsKnownOfTheTimeBefore) {
   start(submit());
   const JobId job = submit();
@@ -183,10 +225,10 @@ TEST_F(WaitClock, ARowThatCannotBeReadIsHeldAside) {
   start(submit());
   const JobId job = submit();
   pass(8);
-  w.store.meta["open_waits"] = "\xff\xff";
+  w.store.meta["open_waits.0"] = "\xff\xff";
   w.restart();
   EXPECT_EQ(waited(job), (Seconds{{"controller", 8}}));
-  EXPECT_TRUE(w.store.held.contains({"setting", "open_waits"}));
+  EXPECT_TRUE(w.store.held.contains({"setting", "open_waits.0"}));
 }
 
 TEST_F(WaitClock, FiguresOfThoseThatStarted) {

@@ -99,6 +99,16 @@ TEST(WaitCauseTest, WhatIsKeptForOthersIsPriority) {
   EXPECT_EQ(told.after_a_pass(2, Time{1}), WaitCause::kPriority) << "node 2 is free, and kept for job 1";
 }
 
+TEST(WaitCauseTest, AReservationInTheWayIsNoPriority) {
+  Cluster c(1, machine(16, 8, 64'000));
+  Told told(c);
+  c.apply(ReservationSet{{"course", {"n1"}, Time{} + base::hours(1), Time{} + base::hours(2), {7}, false}});
+  PendingJob job = pending(1, gang(1, 8));
+  job.time_limit = base::hours(3);
+  c.apply(JobQueued{job});
+  EXPECT_EQ(told.after_a_pass(1, Time{1}), WaitCause::kReservation);
+}
+
 TEST(WaitCauseTest, WhoCouldStartFartherApartHasChosenToWait) {
   Cluster c(1, machine(16, 8, 64'000));
   Told told(c);
@@ -186,7 +196,35 @@ TEST(EnoughInAll, WithoutGpusCpusCount) {
   EXPECT_EQ(enough(c, testing::tasks(65)), Enough::kNotThere);
   run_on(c, 11, 1, 1);
   EXPECT_EQ(enough(c, testing::tasks(64)), Enough::kNotFree);
-  EXPECT_EQ(enough(c, testing::tasks(1, 62)), Enough::kFree);
+  EXPECT_EQ(enough(c, testing::tasks(62)), Enough::kFree);
+  EXPECT_EQ(enough(c, testing::tasks(1, 33)), Enough::kNotThere) << "no node has so many";
+}
+
+TEST(EnoughInAll, AllThatItAsksForCounts) {
+  Cluster c(2, machine(16, 8, 64'000));
+  run_on(c, 11, 1, 1);
+  model::Request r = gang(1, 8);
+  EXPECT_EQ(enough(c, r), Enough::kFree);
+  r.exclusive = true;
+  EXPECT_EQ(enough(c, r), Enough::kFree) << "one node is idle";
+  r = gang(2, 1);
+  EXPECT_EQ(enough(c, r), Enough::kFree);
+  r.exclusive = true;
+  EXPECT_EQ(enough(c, r), Enough::kNotFree) << "two nodes are asked for, and one is not idle";
+  r = gang(1, 1);
+  r.mem_per_node_mb = 65'000;
+  EXPECT_EQ(enough(c, r), Enough::kNotThere) << "128,000 in two halves are no memory of one node";
+  r = gang(2, 1);
+  r.mem_per_node_mb = 60'000;
+  EXPECT_EQ(enough(c, r), Enough::kFree);
+  model::NodeShare share;
+  share.node = NodeId(2);
+  share.name = "n2";
+  share.mem_mb = 10'000;
+  model::Allocation a;
+  a.shares.push_back(share);
+  c.apply(JobPlaced{JobId(12), "main", a, Time{1}, Time::never(), nullptr});
+  EXPECT_EQ(enough(c, r), Enough::kNotFree) << "of memory 118,000 are left";
 }
 
 }  // namespace
