@@ -72,6 +72,7 @@ struct Core {
   UsageTable usage;
   GpuBudgets gpu_budgets;
   JobCounts counts;
+  JobTotals totals;
   Stored stored;
   NodeWatch watch;
   Planning planning;

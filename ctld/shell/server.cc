@@ -69,6 +69,7 @@ Server::Server(config::Config config) : config_(std::move(config)), authenticato
 Server::~Server() {
   // The threads end before what they post to.
   metrics_.http.reset();
+  metrics_.quotas.reset();
   scripts_ = {};
   door_.listener.reset();
   planning_.snapshots.reset();
@@ -146,6 +147,7 @@ base::Status Server::open_store() {
                                                           [this](const sched::Plan& plan, const PassReport& report) {
                                                             core_->on_fragmentation(report.fragmentation);
                                                             core_->on_plan(read_clocks(), plan);
+                                                            if (metrics_.quotas) metrics_.quotas->look_again();
                                                             pump();
                                                           });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
@@ -188,6 +190,8 @@ base::Status Server::serve_metrics() {
                    loop_, config_.metrics_listen,
                    {{"/metrics", {"text/plain; version=0.0.4; charset=utf-8", [this] { return metrics_text(); }}}}));
   metrics_.http = std::move(http);
+  metrics_.quotas = std::make_unique<QuotaWatch>(loop_, *planning_.scheduler);
+  metrics_.quotas->look_again();
   spdlog::info("figures for monitoring at http://{}/metrics", metrics_.http->bound_address());
   return {};
 }
@@ -196,7 +200,12 @@ base::Status Server::serve_metrics() {
 const std::string& Server::metrics_text() {
   const base::Time now = clock_.now();
   if (!metrics_.text.empty() && now - metrics_.made < base::seconds(1)) return metrics_.text;
+  const auto begun = std::chrono::steady_clock::now();
   Metrics m = core_->metrics(now);
+  m.quotas = metrics_.quotas->latest();
+  m.scrape = metrics_.took;
+  for (const auto& [state, count] : m.nodes) metrics_.node_states.insert(state);
+  for (const std::string& state : metrics_.node_states) m.nodes.try_emplace(state, 0);  // no series vanishes
   const PassReport report = planning_.scheduler->counts();
   m.passes = report.passes;
   m.steps = report.steps;
@@ -208,7 +217,10 @@ const std::string& Server::metrics_text() {
   m.loop_cpu = loop.cpu;
   m.loop_longest = loop.longest;
   metrics_.made = now;
-  return metrics_.text = ctld::metrics_text(m);
+  metrics_.text = ctld::metrics_text(m);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  metrics_.took = base::microseconds(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  return metrics_.text;
 }
 
 base::Time Server::read_clocks() {

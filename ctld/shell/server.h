@@ -23,6 +23,7 @@
 #include "ctld/shell/committer.h"
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/questions.h"
+#include "ctld/shell/quota_watch.h"
 #include "ctld/shell/record_retention.h"
 #include "ctld/shell/record_sum.h"
 #include "ctld/shell/request_figures.h"
@@ -123,8 +124,12 @@ class Server {
   };
   struct MetricsPage {
     std::unique_ptr<io::HttpServer> http;
-    std::string text;  ///< As last made.
+    std::unique_ptr<QuotaWatch> quotas;  ///< Null: nobody may ask.
+    std::string text;                    ///< As last made.
     base::Time made;
+    base::Duration took = {};  ///< To make it.
+    /// Those that nodes have had, and the usual ones.
+    std::set<std::string> node_states = {"idle", "mixed", "allocated", "completing", "down", "down*", "idle+drain"};
     RequestFigures requests;
   };
   /// Clients, and whose request is next.

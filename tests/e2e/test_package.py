@@ -61,6 +61,11 @@ def test_every_command_has_a_manual_page_and_starts(installed):
         assert re.search(r"\d+\.\d+", output(installed / "sbin" / name, "--version")), name
 
 
+def test_the_dashboard_and_the_alert_rules_are_installed(installed):
+    for path in ("grafana/gangway.json", "prometheus/gangway-alerts.yml"):
+        assert (installed / "share/gangway" / path).read_bytes() == (GUIDE.parents[1] / "etc" / path).read_bytes()
+
+
 def programs(folder):
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     return [path for path in files if path.read_bytes()[:4] == b"\x7fELF"]

@@ -173,6 +173,7 @@ JobId enter(Core& core, const wire::SubmitRequest& request, model::JobSpec first
   std::vector<model::Job*> entered;
   for (model::JobSpec& spec : all) {
     core.counts.submitted += spec.array ? spec.array->count : 1;
+    core.totals.submitted += spec.array ? spec.array->count : 1;
     spec.het_job = all.size() > 1 ? id : JobId();
     spec.het_offset = static_cast<uint32_t>(entered.size());
     spec.het_size = all.size() > 1 ? static_cast<uint32_t>(all.size()) : 0;

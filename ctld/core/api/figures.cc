@@ -14,6 +14,7 @@ Metrics metrics(const Core& core) {
   m.queue_length = core.feed.queue_length();
   m.fragmentation = core.planning.fragmentation;
   m.preemptions = core.planning.preemptions;
+  m.totals = core.totals;
   m.waiting = core.planning.waits.waiting();
   m.waits = core.planning.wait_figures;
   m.unexpected_events = core.jobs.unexpected_events();

@@ -78,6 +78,30 @@ void add_preemptions(Text& t, const Metrics& m) {
     t.value(static_cast<double>(p.lost_gpu_ms) / 1e3, fmt::format("qos=\"{}\"", label(qos)));
 }
 
+/// By the states of jobs that have ended, each from the start.
+void add_ends(Text& t, const Metrics& m) {
+  t.single("jobs_submitted_total", "counter", "Jobs that were submitted, each task of an array.", m.totals.submitted);
+  t.single("jobs_started_total", "counter", "Runs that were placed.", m.totals.started);
+  t.metric("jobs_ended_total", "counter", "Jobs that ended, by state.");
+  for (size_t i = 0; i < model::kJobStateCount; ++i)
+    if (const auto state = static_cast<model::JobState>(i); model::is_end(state))
+      t.value(m.totals.ended[i], fmt::format("state=\"{}\"", base::to_lower(model::long_name(state))));
+}
+
+void add_quotas(Text& t, const Metrics& m) {
+  const auto each = [&](std::string_view name, std::string_view help, auto get) {
+    t.metric(name, "gauge", help);
+    for (const QosFigures& one : m.quotas) t.value(get(one), fmt::format("qos=\"{}\"", label(one.qos)));
+  };
+  each("qos_jobs_running", "Jobs of a QOS and those below it that run.", [](const QosFigures& q) { return q.running; });
+  each("qos_jobs_waiting", "Jobs of a QOS and those below it that wait for the scheduler.",
+       [](const QosFigures& q) { return q.waiting; });
+  each("qos_gpus_guaranteed", "GPUs that a QOS is guaranteed.", [](const QosFigures& q) { return q.guaranteed; });
+  each("qos_gpus_held", "GPUs that jobs of a QOS and those below it hold.", [](const QosFigures& q) { return q.held; });
+  each("qos_gpus_borrowed", "GPUs beyond what the QOS is guaranteed.", [](const QosFigures& q) { return q.borrowed; });
+  each("qos_gpus_lent", "Guaranteed GPUs that others use.", [](const QosFigures& q) { return q.lent; });
+}
+
 /// Every cause has its series from the start.
 void add_waits(Text& t, const Metrics& m) {
   t.metric("jobs_waiting", "gauge", "Jobs that wait, by what they wait for now.");
@@ -98,10 +122,10 @@ void add_waits(Text& t, const Metrics& m) {
   t.metric("job_waited_seconds_total", "counter",
            "Seconds that jobs had waited before they started, by cause, and by the partition and QOS where they did.");
   for (const auto& [pool, waited] : m.waits.by_pool())
-    for (size_t i = 0; i < model::kWaitCauses; ++i)
-      t.value(static_cast<double>(waited.of(static_cast<model::WaitCause>(i)).us) / 1e6,
+    for (const auto& [cause, time] : waited.parts())
+      t.value(static_cast<double>(time.us) / 1e6,
               fmt::format("partition=\"{}\",qos=\"{}\",cause=\"{}\"", label(pool.first), label(pool.second),
-                          model::name(static_cast<model::WaitCause>(i))));
+                          model::name(cause)));
 }
 
 }  // namespace
@@ -124,7 +148,9 @@ std::string metrics_text(const Metrics& m) {
            m.gpus_missing);
   add_fragmentation(t, m);
   add_preemptions(t, m);
+  add_quotas(t, m);
   add_waits(t, m);
+  add_ends(t, m);
   t.single("scheduler_passes_total", "counter", "Passes of the scheduler.", m.passes);
   t.single("scheduler_steps_total", "counter", "Requests that the scheduler held against the nodes.", m.steps);
   t.single("scheduler_cut_searches_total", "counter",
@@ -140,6 +166,8 @@ std::string metrics_text(const Metrics& m) {
   t.single("loop_longest_turn_seconds", "gauge",
            "Longest time that the event loop worked without looking at its sockets, in the last minute or two.",
            static_cast<double>(m.loop_longest.us) / 1e6);
+  t.single("scrape_seconds", "gauge", "How long making the answer before this one took.",
+           static_cast<double>(m.scrape.us) / 1e6);
   t.single("store_writable", "gauge", "1 if the state can be written.", m.is_store_writable ? 1 : 0);
   t.single("held_aside_rows", "gauge", "Stored rows that cannot be read; 0 if all is well.", m.held_aside_rows);
   t.single("unexpected_job_events_total", "counter",

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "ctld/core/cluster/quota_answers.h"
+#include "ctld/core/tables/job_counts.h"
 #include "ctld/core/tables/planning.h"
 #include "model/job_state.h"
 #include "sched/place/fragmentation.h"
@@ -29,10 +31,13 @@ struct Metrics {
   std::map<std::string, PreemptionFigures> preemptions;  ///< By QOS; only those that have any.
   std::array<uint64_t, model::kWaitCauses> waiting{};    ///< Jobs that wait, by what they wait for now.
   WaitFigures waits;                                     ///< Of those that started.
+  JobTotals totals;
   uint64_t unexpected_events = 0;
   uint64_t held_aside_rows = 0;  ///< Stored rows that cannot be read.
   bool is_store_writable = true;
   // added by the shell
+  std::vector<QosFigures> quotas;
+  base::Duration scrape = {};  ///< What the answer before took.
   uint64_t passes = 0;
   uint64_t cut_searches = 0;
   uint64_t steps = 0;

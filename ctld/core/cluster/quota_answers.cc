@@ -107,4 +107,19 @@ wire::ApiReply answer_from(const sched::ClusterView& view, base::Time now, const
   return out;
 }
 
+std::vector<QosFigures> quota_figures(const sched::ClusterView& view) {
+  const sched::QuotaReport report = sched::report_quotas(view);
+  const auto gpus = [](const sched::Quantities& amounts) {
+    return static_cast<double>(amounts[sched::kGpu]) / model::kWholeGpu;
+  };
+  std::vector<QosFigures> out;
+  for (uint32_t s = 1; s < report.tree.nodes().size(); ++s) {
+    const sched::QosNode& node = report.tree.qos(s);
+    if (node.is_own) continue;  // it counts where it belongs
+    out.push_back({node.name, report.running[s], report.waiting[s], gpus(report.shares.guaranteed[s]),
+                   gpus(report.tally.held[s]), gpus(report.borrowed[s]), gpus(report.lent[s])});
+  }
+  return out;
+}
+
 }  // namespace gw::ctld

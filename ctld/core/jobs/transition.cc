@@ -12,8 +12,12 @@ bool advance(Core& core, model::Job& job, model::JobEvent event) {
       job.waited += core.planning.waits.leave(job.id, core.now);
       job.waited.shrink();
     }
-    if (event == model::JobEvent::kPlace) ++core.counts.started;
+    if (event == model::JobEvent::kPlace) {
+      ++core.counts.started;
+      ++core.totals.started;
+    }
     if (model::is_end(job.state)) {
+      ++core.totals.ended[static_cast<size_t>(job.state)];
       core.counts.count_end(job.state);
       core.post(JobEnded{job.id});
     }

@@ -2,6 +2,7 @@
 // Tasks of arrays count as jobs; a part of an array that never started and was cancelled counts once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/time.h"
@@ -21,6 +22,12 @@ struct JobCounts {
     else
       ++failed;
   }
+};
+
+/// Likewise since the controller was started, whatever administrators began anew.
+struct JobTotals {
+  uint64_t submitted = 0, started = 0;
+  std::array<uint64_t, model::kJobStateCount> ended{};  ///< By state.
 };
 
 }  // namespace gw::ctld
