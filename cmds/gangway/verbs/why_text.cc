@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "client/show/job_view.h"
@@ -295,6 +296,19 @@ std::string history(const wire::ShowJobReply& shown) {
   return out;
 }
 
+/// Of a run that is not as it should be: nodes that are lost, or have not cleared up.
+std::string nodes_in_the_way(const wire::Job& job) {
+  const wire::Placed& placed = job.status().placed();
+  const auto names = [](const auto& nodes) {
+    return base::compress_hostlist(std::vector<std::string>(nodes.begin(), nodes.end()));
+  };
+  std::string out;
+  if (!placed.unreachable().empty()) out += "Out of reach: " + names(placed.unreachable()) + ".\n";
+  if (placed.waiting_for().empty()) return out;
+  const bool is_over = client::state_of(job) == model::JobState::kCompleting;
+  return out + fmt::format("Not yet {} on {}.\n", is_over ? "cleared up" : "prepared", names(placed.waiting_for()));
+}
+
 std::string placed_text(const WhyAnswer& answer) {
   const wire::Job& job = answer.why.job();
   const client::JobRow row{&job, {answer.why.now_us()}, &answer.label, {}};
@@ -311,6 +325,7 @@ std::string placed_text(const WhyAnswer& answer) {
                       start ? " since " + base::format_time(start) : "", client::node_list(job),
                       base::printable(client::partition_of(job)),
                       end ? ", until " + base::format_time(end) + " at the latest" : "");
+    out += nodes_in_the_way(job);
     if (client::suspended_at(job)) out += "It is suspended " + client::why_suspended(job) + "\n";
     if (answer.label.job_id() != 0)
       out += fmt::format("By the quotas it is {}. Jobs of these QOS can preempt it now: {}.\n",
@@ -367,6 +382,9 @@ std::string why_json(const WhyAnswer& answer) {
   j["job_id"] = why.job().id();
   j["state"] = model::long_name(client::state_of(why.job()));
   j["reason"] = client::reason_word(why.job());
+  j["waited_for"] = nlohmann::ordered_json::object();
+  for (const auto& [cause, seconds] : client::waited_seconds(why.job()))
+    j["waited_for"][std::string(model::name(cause))] = seconds;
   j["outlook"] = why.has_outlook() ? outlook_json(why.outlook()) : nlohmann::ordered_json(nullptr);
   j["blockers"] = blockers_json(why.job().status().waiting().blockers());
   j["ahead"] = nlohmann::ordered_json::array();

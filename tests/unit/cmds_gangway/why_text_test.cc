@@ -9,6 +9,7 @@
 #include "model/job_state.h"
 #include "model/outlook.h"
 #include "model/request.h"
+#include "model/wait_split.h"
 #include "wire/blockers.h"
 
 namespace gw::cmds {
@@ -152,6 +153,35 @@ TEST(WhyText, EachChangeHasWordsAndASetting) {
             "ask for 1 GPU | TresPerJob=gres/gpu:1");
   EXPECT_EQ(said([](C& c) { c.mutable_gres()->set_gpu_counting(3), c.mutable_gres()->set_gpus(2); }),
             "ask for 2 GPUs per task | TresPerTask=gres/gpu:2");
+}
+
+TEST(WhyText, WhereItsTimeWentMostFirst) {
+  WhyAnswer answer = waiting();
+  for (const auto& [cause, seconds] :
+       {std::pair(model::WaitCause::kQuota, 30), std::pair(model::WaitCause::kPriority, 600)}) {
+    wire::WaitPart& part = *answer.why.mutable_job()->mutable_status()->add_waited();
+    part.set_cause(static_cast<uint32_t>(cause));
+    part.set_time_us(seconds * kSecond);
+  }
+  EXPECT_THAT(why_text(answer), HasSubstr("What it has waited for:\n  00:10:00 priority: jobs before it were"));
+  EXPECT_THAT(why_text(answer), HasSubstr("\n  00:00:30 quota: a limit"));
+  EXPECT_EQ(nlohmann::json::parse(why_json(answer))["waited_for"], (nlohmann::json{{"priority", 600}, {"quota", 30}}));
+}
+
+TEST(WhyText, ARemedyNamesTheJob) {
+  WhyAnswer answer = waiting();
+  wire::set_blockers(*answer.why.mutable_job()->mutable_status()->mutable_waiting()->mutable_blockers(),
+                     {{.kind = model::BlockerKind::kBeginTime, .where = "7"}});
+  EXPECT_THAT(why_text(answer), HasSubstr("      gcontrol update JobId=7 StartTime=now\n"));
+}
+
+TEST(WhyText, OfARunThatIsNotAsItShouldBe) {
+  WhyAnswer answer = waiting();
+  wire::JobStatus& status = *answer.why.mutable_job()->mutable_status();
+  status.set_state(static_cast<uint32_t>(model::JobState::kCompleting));
+  for (const char* node : {"n1", "n2"}) status.mutable_placed()->add_waiting_for(node);
+  status.mutable_placed()->add_unreachable("n2");
+  EXPECT_THAT(why_text(answer), HasSubstr("Out of reach: n2.\nNot yet cleared up on n[1-2].\n"));
 }
 
 TEST(WhyText, WhatAUserWroteCommandsNoTerminal) {
