@@ -104,7 +104,7 @@ void set_wait_clocks_of_components(Core& core, const Job& leader) {
   std::vector<const Job*> waiting;
   std::optional<WaitCause> shared;  // what keeps the first of them that is kept
   for (uint32_t k = 0; k < leader.spec.het_size; ++k) {
-    const Job* one = core.jobs.find(JobId(leader.id.value + k));
+    const Job* one = core.jobs.find(JobId(leader.spec.het_job.value + k));
     if (one == nullptr || one->ended() != nullptr) continue;
     if (one->waiting() != nullptr) waiting.push_back(one);
     if (shared) continue;
