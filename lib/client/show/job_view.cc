@@ -418,6 +418,8 @@ std::vector<std::pair<model::WaitCause, int64_t>> waited_seconds(const wire::Job
 }
 
 std::string waited_text(const wire::Job& job) {
+  const wire::WaitParts& parts = job.status().waited();
+  if (parts.empty() || (parts.size() == 1 && parts[0].time_us() < 1'000'000)) return {};  // as most of a long list
   std::string out;
   for (const auto& [cause, seconds] : waited_seconds(job))
     out += fmt::format("{}{}:{}", out.empty() ? "" : ",", model::name(cause),
