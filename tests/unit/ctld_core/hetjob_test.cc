@@ -54,6 +54,21 @@ struct Components : ::testing::Test {
   std::string error;
 };
 
+TEST_F(Components, WhatIsAComponentsOwnChangesForTheNamedOneAlone) {
+  submit({3});  // all nodes are taken
+  const JobId first = submit({1, 1});
+  const JobId second(first.value + 1);
+  wire::ApiRequest update;
+  update.mutable_update_job()->add_ids(second.value);
+  update.mutable_update_job()->set_min_nodes(2);
+  update.mutable_update_job()->set_comment("larger");
+  ASSERT_FALSE(w.ask(1000, update).has_error());
+  EXPECT_EQ(w.job(first).spec.request.min_nodes, 1U);
+  EXPECT_EQ(w.job(second).spec.request.min_nodes, 2U);
+  EXPECT_EQ(w.job(first).spec.comment, "larger");
+  EXPECT_EQ(w.job(second).spec.comment, "larger");
+}
+
 /// Each of 128 components would else have the scheduler told of all 128 of them.
 TEST_F(Components, AreToldOnceHoweverManyAreChanged) {
   submit({3});  // all nodes are taken
