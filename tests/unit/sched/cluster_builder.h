@@ -90,4 +90,23 @@ inline PendingJob pending(uint32_t id, const model::Request& r, int64_t priority
   return j;
 }
 
+/// A job runs on a node of "main", on the first GPUs and cores that are free there.
+inline void run_on(Cluster& c, uint32_t job, uint32_t node, uint32_t gpus, uint32_t cores) {
+  const FreeResources& free = c.view.capacity().node(NodeId(node))->free;
+  const auto first = [](const base::IndexSet& from, uint32_t count) {
+    base::IndexSet out;
+    for (uint32_t i = from.next(0); out.size() < count; i = from.next(i + 1)) out.insert(i);
+    return out;
+  };
+  model::NodeShare share;
+  share.node = NodeId(node);
+  share.name = "n" + std::to_string(node);
+  share.gpus = first(free.gpus, gpus);
+  share.cores = first(free.cores, cores);
+  share.cpus = 2 * cores;
+  model::Allocation a;
+  a.shares.push_back(share);
+  c.apply(JobPlaced{JobId(job), "main", a, Time{1}, Time::never(), nullptr});
+}
+
 }  // namespace gw::sched::testing

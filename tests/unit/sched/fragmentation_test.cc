@@ -11,31 +11,13 @@ namespace {
 using testing::Cluster;
 using testing::machine;
 using testing::node_facts;
+using testing::run_on;
 
 TaskShape task(uint32_t gpus, uint32_t cpus = 0) {
   TaskShape s;
   s.gpus = gpus;
   s.cpus = cpus;
   return s;
-}
-
-/// Takes the first free GPUs and cores of a node.
-void take(Cluster& c, uint32_t job, uint32_t node, uint32_t gpus, uint32_t cores) {
-  const FreeResources& free = c.view.capacity().node(NodeId(node))->free;
-  model::NodeShare share;
-  share.node = NodeId(node);
-  share.name = "n" + std::to_string(node);
-  const auto first = [](const base::IndexSet& from, uint32_t count) {
-    base::IndexSet out;
-    for (uint32_t i = from.next(0); out.size() < count; i = from.next(i + 1)) out.insert(i);
-    return out;
-  };
-  share.gpus = first(free.gpus, gpus);
-  share.cores = first(free.cores, cores);
-  share.cpus = 2 * cores;
-  model::Allocation a;
-  a.shares.push_back(share);
-  c.apply(JobPlaced{JobId(job), "main", a, Time{1}, Time::never(), nullptr});
 }
 
 TEST(FragmentationByPartition, CountsFreeUnusableAndTheLargestGang) {
@@ -46,9 +28,9 @@ TEST(FragmentationByPartition, CountsFreeUnusableAndTheLargestGang) {
   auto lines = fragmentation(c.view.capacity(), workload);
   ASSERT_EQ(lines.size(), 1U) << "one type: no further lines";
   EXPECT_EQ(lines[0], (PartitionFragmentation{"main", "", {32, 32, 0, 32}, 4}));
-  take(c, 1, 1, 1, 1);  // 7 free: of no use to an 8-GPU task
-  take(c, 2, 2, 7, 7);  // 1 free: of no use to any
-  take(c, 3, 3, 0, 9);  // 8 free, but cores for 7
+  run_on(c, 1, 1, 1, 1);  // 7 free: of no use to an 8-GPU task
+  run_on(c, 2, 2, 7, 7);  // 1 free: of no use to any
+  run_on(c, 3, 3, 0, 9);  // 8 free, but cores for 7
   lines = fragmentation(c.view.capacity(), workload);
   EXPECT_EQ(lines[0].figures.free_gpus, 7 + 1 + 8 + 8);
   EXPECT_DOUBLE_EQ(lines[0].figures.fragmented_gpus, 7 * 0.25 + 1);

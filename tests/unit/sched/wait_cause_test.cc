@@ -13,6 +13,7 @@ using testing::Cluster;
 using testing::gang;
 using testing::machine;
 using testing::pending;
+using testing::run_on;
 
 /// The last that was said of each class, whatever passes it took.
 class Told {
@@ -35,37 +36,18 @@ class Told {
   std::map<ClassKey, WaitCause> said_;
 };
 
-/// A job that runs takes so many GPUs of a node, the first that are free, and as many cores.
-void run_on(Cluster& c, uint32_t job, uint32_t node, uint32_t gpus) {
-  const FreeResources& free = c.view.capacity().node(NodeId(node))->free;
-  const auto first = [gpus](const base::IndexSet& from) {
-    base::IndexSet out;
-    for (uint32_t i = from.next(0); out.size() < gpus; i = from.next(i + 1)) out.insert(i);
-    return out;
-  };
-  model::NodeShare share;
-  share.node = NodeId(node);
-  share.name = "n" + std::to_string(node);
-  share.gpus = first(free.gpus);
-  share.cores = first(free.cores);
-  share.cpus = 2 * gpus;
-  model::Allocation a;
-  a.shares.push_back(share);
-  c.apply(JobPlaced{JobId(job), "main", a, Time{1}, Time::never(), nullptr});
-}
-
 TEST(WaitCauseTest, FewerFreeThanAskedIsALackAndScatteredOnesAreFragmentation) {
   Cluster c(2, machine(16, 8, 64'000));
   Told told(c);
-  run_on(c, 11, 1, 7);
-  run_on(c, 12, 2, 6);
+  run_on(c, 11, 1, 7, 7);
+  run_on(c, 12, 2, 6, 6);
   c.apply(JobQueued{pending(1, gang(1, 4))});
   EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources) << "3 are free, 4 are asked for";
   c.apply(ShareReleased{JobId(12), NodeId(2)});
-  run_on(c, 13, 2, 5);
+  run_on(c, 13, 2, 5, 5);
   EXPECT_EQ(told.after_a_pass(1), WaitCause::kFragmentation) << "1 and 3 are free; nothing else has changed";
   c.apply(ShareReleased{JobId(13), NodeId(2)});
-  run_on(c, 14, 2, 8);
+  run_on(c, 14, 2, 8, 8);
   EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources) << "one is left";
 }
 
@@ -80,14 +62,14 @@ TEST(WaitCauseTest, NodesThatAreDownAreToldFromThoseThatAreFull) {
   EXPECT_EQ(told.after_a_pass(1), WaitCause::kNodesDown);
   lost.usable = true;
   c.apply(NodeSet{lost});
-  run_on(c, 11, 1, 8);
+  run_on(c, 11, 1, 8, 8);
   EXPECT_EQ(told.after_a_pass(1), WaitCause::kResources);
 }
 
 TEST(WaitCauseTest, WhatIsKeptForOthersIsPriority) {
   Cluster c(2, machine(16, 8, 64'000));
   Told told(c);
-  run_on(c, 11, 1, 8);
+  run_on(c, 11, 1, 8, 8);
   PendingJob first = pending(1, gang(2, 8), 10);
   first.time_limit = base::hours(1);
   c.apply(JobQueued{first});
@@ -112,9 +94,9 @@ TEST(WaitCauseTest, AReservationInTheWayIsNoPriority) {
 TEST(WaitCauseTest, WhoCouldStartFartherApartHasChosenToWait) {
   Cluster c(1, machine(16, 8, 64'000));
   Told told(c);
-  run_on(c, 11, 1, 1);  // of each switch but the first both GPUs are free
-  run_on(c, 12, 1, 2);
-  run_on(c, 13, 1, 2);
+  run_on(c, 11, 1, 1, 1);  // of each switch but the first both GPUs are free
+  run_on(c, 12, 1, 2, 2);
+  run_on(c, 13, 1, 2, 2);
   model::Request close = gang(1, 3);
   close.locality = {{model::Locality::kPcie, base::hours(1)}, {model::Locality::kAny, base::kUnlimited}};
   c.apply(JobQueued{pending(1, close)});
@@ -138,8 +120,8 @@ TEST(WaitCauseTest, OfSeveralPartitionsTheNearestCounts) {
   down.name = "down";
   down.is_up = false;
   c.apply(PartitionSet{down});
-  run_on(c, 11, 1, 4);
-  run_on(c, 12, 2, 4);
+  run_on(c, 11, 1, 4, 4);
+  run_on(c, 12, 2, 4, 4);
   PendingJob job = pending(1, gang(1, 8));
   job.partitions = {"main", "down"};
   c.apply(JobQueued{job});
@@ -157,8 +139,8 @@ TEST(EnoughInAll, CountsWhatTheGangMayUse) {
   PartitionFacts p = c.partition();
   p.nodes = {"n1", "n2", "n3"};
   c.apply(PartitionSet{p});
-  run_on(c, 11, 1, 8);
-  run_on(c, 12, 2, 4);
+  run_on(c, 11, 1, 8, 8);
+  run_on(c, 12, 2, 4, 4);
   model::Request r = gang(2, 4);
   EXPECT_EQ(enough(c, r), Enough::kFree) << "4 and 8";
   r.gpu_type = "h100";
@@ -184,7 +166,7 @@ TEST(EnoughInAll, OfANodeWithTwoKindsOneCounts) {
   model::Request r = gang(1, 4);
   r.gpu_type = "l40s";
   EXPECT_EQ(enough(c, r), Enough::kFree);
-  run_on(c, 11, 1, 1);
+  run_on(c, 11, 1, 1, 1);
   EXPECT_EQ(enough(c, r), Enough::kNotFree) << "3 of them and 4 others are left";
   r.gpus = 5;
   EXPECT_EQ(enough(c, r), Enough::kNotThere);
@@ -194,7 +176,7 @@ TEST(EnoughInAll, WithoutGpusCpusCount) {
   Cluster c(2, machine(16, 8, 64'000));
   EXPECT_EQ(enough(c, testing::tasks(64)), Enough::kFree);
   EXPECT_EQ(enough(c, testing::tasks(65)), Enough::kNotThere);
-  run_on(c, 11, 1, 1);
+  run_on(c, 11, 1, 1, 1);
   EXPECT_EQ(enough(c, testing::tasks(64)), Enough::kNotFree);
   EXPECT_EQ(enough(c, testing::tasks(62)), Enough::kFree);
   EXPECT_EQ(enough(c, testing::tasks(1, 33)), Enough::kNotThere) << "no node has so many";
@@ -202,7 +184,7 @@ TEST(EnoughInAll, WithoutGpusCpusCount) {
 
 TEST(EnoughInAll, AllThatItAsksForCounts) {
   Cluster c(2, machine(16, 8, 64'000));
-  run_on(c, 11, 1, 1);
+  run_on(c, 11, 1, 1, 1);
   model::Request r = gang(1, 8);
   EXPECT_EQ(enough(c, r), Enough::kFree);
   r.exclusive = true;
