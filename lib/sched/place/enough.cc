@@ -2,8 +2,8 @@
 #include "sched/place/enough.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
+#include <map>
+#include <string>
 
 #include "sched/ledger/node_index.h"
 #include "sched/place/node_filter.h"
@@ -95,22 +95,25 @@ Enough enough_in_all(const Capacity& capacity, const PartitionFacts& partition, 
   AmountInAll count(partition, request);
   const NodeIndex* index = capacity.index(partition.name);
   if (index == nullptr) return Enough::kNotThere;
-  if (request.nodelist.empty() && request.exclude.empty()) {
-    for (const auto& [state, group] : index->groups()) count.add(*group.sample, group.nodes.count());
-    steps += index->groups().size() + 1;
+  const auto group_of = [&](const std::string& name) -> const NodeGroup* {
+    const uint32_t position = index->position(capacity.id_of(name));
+    return position == UINT32_MAX ? nullptr : index->group_of(position);
+  };
+  steps += request.nodelist.size() + request.exclude.size() + 1;
+  if (!request.nodelist.empty() && !(request.nodes_given && request.max_nodes > request.nodelist.size())) {
+    for (const std::string& name : request.nodelist)  // it runs on these alone
+      if (const NodeGroup* group = group_of(name)) count.add(*group->sample, 1);
     return count.verdict();
   }
-  const bool only_named =
-      !request.nodelist.empty() && !(request.nodes_given && request.max_nodes > request.nodelist.size());
-  const std::unordered_set<std::string_view> named(request.nodelist.begin(), request.nodelist.end());
-  const std::unordered_set<std::string_view> excluded(request.exclude.begin(), request.exclude.end());
-  for (NodeId id : capacity.partition_nodes(partition.name)) {
-    const NodeAccount& account = *capacity.node(id);
-    const std::string_view name = account.facts.name;
-    if (!account.facts.usable || !account.facts.topology || excluded.contains(name)) continue;
-    if (!only_named || named.contains(name)) count.add(account, 1);
+  std::map<const NodeGroup*, uint32_t> excluded;
+  for (const std::string& name : request.exclude)
+    if (const NodeGroup* group = group_of(name)) ++excluded[group];
+  for (const auto& [state, group] : index->groups()) {
+    const auto out = excluded.find(&group);
+    const uint32_t nodes = group.nodes.count();
+    count.add(*group.sample, nodes - (out == excluded.end() ? 0 : std::min(out->second, nodes)));
   }
-  steps += capacity.partition_nodes(partition.name).size() + 1;
+  steps += index->groups().size();
   return count.verdict();
 }
 

@@ -19,7 +19,7 @@ enum class Enough : uint8_t {
 
 /// Counts GPUs of the right kind, CPUs, memory, generic resources and idle nodes, as far as it asks for them, of the
 /// nodes of a partition that could hold a part of the gang if they were empty.
-/// Costs a step for each group of like nodes, or for each node where it names some; `steps` counts them.
+/// Costs a step for each group of like nodes and each node that it names; `steps` counts them.
 Enough enough_in_all(const Capacity& capacity, const PartitionFacts& partition, const model::Request& request,
                      uint64_t& steps);
 
