@@ -37,10 +37,8 @@ class Controller {
   void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
   void on_node_gone(Time now, LinkId link, const std::string& reason);
   void on_plan(Time now, const sched::Plan& plan);
-  /// What the scheduler measured at its last pass; to be shown.
-  void on_fragmentation(std::vector<sched::PartitionFragmentation> figures) {
-    core_.planning.fragmentation = std::move(figures);
-  }
+  /// For what the shell has measured or foreseen beside plans: it is shown, and decides nothing.
+  Planning& planning() { return core_.planning; }
   /// The controller is about to end: what is kept from time to time alone is kept now.
   void on_stop(Time now);
   /// Whoever came by `heard_until` and may be a node has been heard; without it, all until now. A node that is away is

@@ -242,6 +242,17 @@ void restore_job(Core& core, model::Job& job) {
     await_step(core, job);
 }
 
+/// How long runs take is learned again from the jobs whose end is not long ago.
+void restore_run_times(Core& core) {
+  std::vector<const model::Job*> ended;
+  for (const auto& [id, job] : core.jobs.all())
+    if (job.ended() != nullptr) ended.push_back(&job);
+  std::sort(ended.begin(), ended.end(), [](const model::Job* a, const model::Job* b) {
+    return std::pair(a->ended()->ended, a->id) < std::pair(b->ended()->ended, b->id);
+  });
+  for (const model::Job* job : ended) core.planning.forecasts.ended(*job);
+}
+
 }  // namespace
 
 base::Status restore(Core& core, const store::Snapshot& snapshot) {
@@ -262,6 +273,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
   restore_jobs(core, snapshot, runs, unread, lookup);
   restore_waits(core, snapshot);
+  restore_run_times(core);
   restore_steps(core, snapshot, runs, unread, lookup);
   // Components of one job look at each other, and those that wait at what budgets those that run have used up.
   std::vector<model::Job*> waiting;

@@ -35,6 +35,7 @@ struct Heard {
     moved(e.job);
     const model::Job* job = core.jobs.find(e.job);
     if (job == nullptr) return;
+    core.planning.forecasts.ended(*job);
     core.jobs.arrays().room_for(job->spec.uid);
     if (job->spec.array && job->state != model::JobState::kCompleted) give_up_corresponding_to(core, *job);
     mail_of_end(core, *job);

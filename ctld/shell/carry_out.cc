@@ -381,6 +381,7 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
   }
   spdlog::info("configuration read again: {} changes", changes.size());
   server_.config_ = std::move(fresh);
+  server_.planning_.forecaster->set_pause(server_.config_.forecast_every);
   server_.scripts_.mails->reload();
   server_.scripts_.submissions->set(server_.config_);
   server_.scripts_.jobs->set(server_.config_);
@@ -389,6 +390,11 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
 }
 
 void Server::EffectRunner::carry_out(Note& note) {
+  const auto left_out = log_.take(server_.clock_.now(), note.is_warning);
+  if (!left_out) return;
+  if (*left_out > 0)
+    spdlog::warn("event=\"lines left out\" count={} text=\"too many at once; gcontrol show events has them\"",
+                 *left_out);
   if (note.is_warning)
     spdlog::warn("{}", note.text);
   else

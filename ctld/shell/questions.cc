@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "sched/view/quota_path.h"
+
 namespace gw::ctld {
 
 Questions::Questions(SchedulerThread& scheduler, AnswerFn answer) : scheduler_(scheduler), answer_(std::move(answer)) {}
@@ -34,13 +36,17 @@ void Questions::begin() {
 void Questions::step() {
   if (const sched::PendingJob* next = current_->next()) {
     const auto job = std::make_shared<const sched::PendingJob>(*next);
-    return scheduler_.inspect([this, alive = std::weak_ptr(alive_), job](sched::ClusterView& view, base::Time now) {
-      return [this, alive, outlook = sched::look_ahead(view, *job, now)] {
-        if (alive.expired()) return;
-        current_->take(outlook);
-        step();
-      };
-    });
+    const bool wants_quotas = current_->wants_quotas();
+    return scheduler_.inspect(
+        [this, alive = std::weak_ptr(alive_), job, wants_quotas](sched::ClusterView& view, base::Time now) {
+          const auto path = wants_quotas ? std::optional(sched::quota_path_of(view, *job, now)) : std::nullopt;
+          return [this, alive, path, outlook = sched::look_ahead(view, *job, now)] {
+            if (alive.expired()) return;
+            if (path) current_->take(*path);
+            current_->take(outlook);
+            step();
+          };
+        });
   }
   const ConnId conn = current_->conn();
   wire::ApiReply reply = current_->answer();

@@ -72,6 +72,7 @@ Server::~Server() {
   metrics_.quotas.reset();
   scripts_ = {};
   door_.listener.reset();
+  planning_.forecaster.reset();
   planning_.snapshots.reset();
   planning_.questions.reset();
   planning_.scheduler.reset();
@@ -145,11 +146,16 @@ base::Status Server::open_store() {
   keeping_.committer->on_owed([this] { return core_->take_coalesced_rows(); });
   planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<io::SteadyClock>(),
                                                           [this](const sched::Plan& plan, const PassReport& report) {
-                                                            core_->on_fragmentation(report.fragmentation);
+                                                            core_->planning().fragmentation = report.fragmentation;
                                                             core_->on_plan(read_clocks(), plan);
                                                             if (metrics_.quotas) metrics_.quotas->look_again();
+                                                            planning_.forecaster->look_again();
                                                             pump();
                                                           });
+  planning_.forecaster = std::make_unique<StartForecaster>(
+      loop_, *planning_.scheduler, config_.forecast_every,
+      [this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
+      [this](const StartForecaster::Drawn& drawn) { core_->planning().forecasts.take(drawn, clock_.now()); });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
   planning_.questions = std::make_unique<Questions>(*planning_.scheduler, [this](ConnId conn, wire::ApiReply reply) {
     Reply answered{conn, {}, false, reply.SerializeAsString()};

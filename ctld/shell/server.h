@@ -21,6 +21,7 @@
 #include "ctld/shell/blobs.h"
 #include "ctld/shell/client.h"
 #include "ctld/shell/committer.h"
+#include "ctld/shell/log_budget.h"
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/questions.h"
 #include "ctld/shell/quota_watch.h"
@@ -33,6 +34,7 @@
 #include "ctld/shell/scripts/mails.h"
 #include "ctld/shell/scripts/submit_hook.h"
 #include "ctld/shell/snapshots.h"
+#include "ctld/shell/start_forecaster.h"
 #include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
@@ -85,6 +87,7 @@ class Server {
 
    private:
     Server& server_;
+    LogBudget log_;
 
     static void put_launch(ToNode& message, const std::string& script, const std::string& environment);
     void fetch_launch(const ToNode& message);
@@ -116,6 +119,7 @@ class Server {
     std::unique_ptr<SchedulerThread> scheduler;
     std::unique_ptr<Snapshots> snapshots;
     std::unique_ptr<Questions> questions;
+    std::unique_ptr<StartForecaster> forecaster;
   };
   /// Where everybody connects.
   struct Door {

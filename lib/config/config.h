@@ -113,6 +113,7 @@ struct Config {
   base::Duration reclaim_delay_max = base::minutes(15);
   base::Duration usage_half_life = base::hours(7 * 24);  ///< In which use of the cluster counts half.
   double fairness_over_time = 0;
+  base::Duration forecast_every = base::seconds(10);  ///< Starts are forecast no more often; zero: never.
 
   std::vector<std::string>
       admins;  ///< Users (names or numbers) and @groups who may do everything; root and controller_user always may.

@@ -282,6 +282,12 @@ const Key<Config> kConfigKeys[] = {
       "How much the past use of a QOS lowers its part of what nobody is guaranteed; 0: not at all. See quotas.md.", 0,
       1000},
      [](Config& c) -> Ref { return &c.fairness_over_time; }},
+    {{"scheduler.forecast_every", Kind::kDuration, kLive,
+      "So long after a forecast when waiting jobs will start the next one is begun, and nine times as long as the "
+      "forecast "
+      "has taken at least: it has a thread of its own, of the lowest priority. 0s: none is made.",
+      0, 86400},
+     [](Config& c) -> Ref { return &c.forecast_every; }},
 
     {{"admins", Kind::kTexts, kLive,
       "Users (names or numbers) and @groups who may do everything; root and controller.user always may."},

@@ -179,9 +179,9 @@ std::vector<Stay> stays_of(const std::vector<SimJob>& jobs, const std::vector<Re
   return out;
 }
 
-std::vector<Stay> stays_of(const std::vector<Forecast>& forecasts) {
+std::vector<Stay> stays_of(const std::vector<forecast::JobForecast>& forecasts) {
   std::vector<Stay> out;
-  for (const Forecast& f : forecasts) {
+  for (const forecast::JobForecast& f : forecasts) {
     Stay stay{f.id.text(), std::to_string(f.uid), f.qos, f.gpus, {}, {}};
     if (f.started) stay.wait_s = static_cast<double>((f.started - f.submitted).us) / 1e6;
     if (f.ended) stay.completion_s = static_cast<double>((f.ended - f.submitted).us) / 1e6;

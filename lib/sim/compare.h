@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "forecast/forward.h"
 #include "sim/engine.h"
-#include "sim/forward.h"
 
 namespace gw::sim {
 
@@ -47,7 +47,7 @@ Comparison compare(const std::vector<Stay>& before, const std::vector<Stay>& aft
 /// What became of jobs; `users` by position of the job.
 std::vector<Stay> stays_of(const std::vector<SimJob>& jobs, const std::vector<Record>& records,
                            const std::vector<std::string>& users);
-std::vector<Stay> stays_of(const std::vector<Forecast>& forecasts);
+std::vector<Stay> stays_of(const std::vector<forecast::JobForecast>& forecasts);
 
 std::string comparison_text(const Comparison& comparison);
 /// {"schema_version", "all": {...}, "by_user": {...}, "by_qos", "by_size", "worst_losers": [...]}

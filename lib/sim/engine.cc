@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "forecast/rest.h"
 #include "sim/engine/admission.h"
 #include "sim/engine/at_start.h"
 #include "sim/engine/decisions.h"
@@ -13,7 +14,6 @@
 #include "sim/engine/runs.h"
 #include "sim/engine/ties.h"
 #include "sim/engine/usage.h"
-#include "sim/rest.h"
 
 namespace gw::sim {
 namespace {
@@ -52,7 +52,7 @@ base::Status Engine::run() {
       continue;
     }
     const bool is_over = !timetable.has_arrivals() && timetable.endings.empty() && next_delay(world_) == Time::never();
-    const Time rest = is_over ? rest_from(world_.view, changed) : Time::never();
+    const Time rest = is_over ? forecast::rest_from(world_.view, changed) : Time::never();
     if (now() >= rest && !awaits_tick(world_)) break;
     if (is_tick) continue;
     if (++idle < kMaxIdleWakes) continue;
@@ -89,6 +89,7 @@ base::Status Engine::settle() {
     GW_TRY_STATUS(plan_to_rest());
     drop_stale_endings(world_);
   } while (!endings.empty() && endings.top().at <= now());
+  GW_TRY_STATUS(tell_starts(world_, options_.budget));
   sample(world_.measures, world_.view, now());
   if (options_.tell) options_.tell(world_.measures.left, now());
   if (options_.watch) GW_TRY_STATUS(options_.watch(world_.view, now()));

@@ -20,6 +20,7 @@ class Engine {
 
   const std::vector<SimJob>& jobs() const { return world_.jobs; }
   const std::vector<Record>& records() const { return world_.records; }
+  const Estimates& estimates() const { return world_.estimates; }
   const std::vector<Sample>& samples() const { return world_.measures.samples; }
   Time now() const { return world_.now; }
   uint64_t gpu_milli() const { return world_.measures.gpu_milli; }

@@ -264,6 +264,7 @@ base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace,
   EngineOptions engine_options;
   engine_options.keeps_work = !options.lose_work;
   engine_options.restart_cost = options.preempt_cost;
+  engine_options.estimate_every = options.estimate_every;
   if (options.tell)
     engine_options.tell = [&options, all = jobs.size()](uint64_t left, Time now) { options.tell(left, all, now); };
   out.cluster = std::make_shared<const Cluster>(std::move(built));

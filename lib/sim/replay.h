@@ -18,6 +18,7 @@ struct ReplayOptions {
   std::string fit;    ///< best, worst, spread; count: GPUs are counted, wherever they are; empty: the cluster's.
   Duration preempt_cost = {};
   bool lose_work = false;
+  uint32_t estimate_every = 0;        ///< EngineOptions::estimate_every.
   sched::Weights order_weights = {};  ///< Of the order, instead of the cluster's; empty: the cluster's.
   std::function<void(uint64_t left, uint64_t jobs, Time now)> tell = {};  ///< After each instant: jobs that are done.
 };

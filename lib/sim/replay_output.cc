@@ -119,6 +119,38 @@ ordered_json by_cause_json(const model::WaitSplit& waited) {
   return out;
 }
 
+/// How true it came what jobs were told of their starts; empty: none was.
+std::string lines_of_estimates(const Estimates& estimates) {
+  const EstimateSummary s = summarise(estimates);
+  if (s.told == 0) return {};
+  const auto part = [](uint64_t some, uint64_t all) {
+    return all == 0 ? 0.0 : 100 * static_cast<double>(some) / static_cast<double>(all);
+  };
+  std::string out =
+      fmt::format("\n  told when they start: {}, {} of them at once\n", base::counted(s.told, "job"), s.now);
+  out += fmt::format("  {:<24}{:.1f} % of all starts, {:.1f} % of those that waited; {:.1f} % before, {:.1f} % after\n",
+                     "inside the range", part(s.inside, s.told), part(s.inside_of_waits, s.told - s.now),
+                     part(s.before, s.told), part(s.after, s.told));
+  out += fmt::format("  {:<24}{:.2f} of the wait (median), {:.2f} of those that waited\n", "width of the range",
+                     s.median_width, s.median_width_of_waits);
+  return out + fmt::format("  {:<24}{:.2f} of the wait (median of those that waited)\n", "error of the likeliest",
+                           s.median_error);
+}
+
+ordered_json estimates_json(const Estimates& estimates) {
+  const EstimateSummary s = summarise(estimates);
+  const auto number = [](double value) { return std::isfinite(value) ? ordered_json(rounded(value)) : nullptr; };
+  return {{"told", s.told},
+          {"at_once", s.now},
+          {"inside", s.inside},
+          {"inside_of_waits", s.inside_of_waits},
+          {"before", s.before},
+          {"after", s.after},
+          {"median_width", number(s.median_width)},
+          {"median_width_of_waits", number(s.median_width_of_waits)},
+          {"median_error", number(s.median_error)}};
+}
+
 /// "quota:12.000;resources:3.500"
 std::string by_cause_text(const model::WaitSplit& waited) {
   std::string out;
@@ -155,7 +187,8 @@ std::string replay_text(const Replay& replay) {
                   base::counted(replay.cluster->nodes.size(), "node"),
                   static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
   if (replay.trace.skipped > 0) out += base::counted(replay.trace.skipped, "bad row") + " left out\n";
-  out += lines_of(summarise(engine)) + lines_by_size(replay) + lines_by_cause(replay, engine.jobs().size());
+  out += lines_of(summarise(engine)) + lines_by_size(replay) + lines_by_cause(replay, engine.jobs().size()) +
+         lines_of_estimates(engine.estimates());
   const auto by_qos = summarise_by_qos(engine);
   if (by_qos.size() < 2 && by_qos.contains("")) return out;
   out += fmt::format("\n  {:<16}{:>9}{:>14}{:>14}{:>12}{:>8}{:>8}{:>8}\n", "QOS", "jobs", "mean compl.", "p95 compl.",
@@ -183,6 +216,7 @@ std::string replay_json(const Replay& replay) {
   out["waited_for_s"] = ordered_json::object();
   for (const auto& [qos, waited] : waits_by_qos(replay))
     out["waited_for_s"][qos.empty() ? "all" : "qos " + qos] = by_cause_json(waited);
+  if (engine.estimates().every > 0) out["estimates"] = estimates_json(engine.estimates());
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

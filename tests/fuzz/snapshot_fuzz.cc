@@ -1,7 +1,7 @@
 // Snapshots of the scheduler. The hashes keep changed bytes out, so what lies behind them is fed past them: the input
 // is a serialised SnapshotInput. What is accepted makes a view that can be planned on and looked ahead from, and
 // survives the way to bytes and back.
-#include "sim/forward.h"
+#include "forecast/forward.h"
 #include "snapshot/convert.h"
 #include "snapshot/snapshot.h"
 #include "tests/fuzz/fuzz.h"

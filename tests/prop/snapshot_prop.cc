@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "sim/forward.h"
+#include "forecast/forward.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/sched/cluster_builder.h"
 
@@ -221,9 +221,9 @@ RC_GTEST_PROP(Snapshot, LookingAheadGivesTheSameFromBoth, ()) {
   auto snapshot = decode(taken.bytes);
   RC_ASSERT(snapshot.has_value());
   const auto view = restore(*snapshot);
-  const auto far = sim::look_ahead(snapshot->input, *view);
+  const auto far = forecast::look_ahead(snapshot->input, *view);
   scene.view.queue().forget();
-  const auto near = sim::look_ahead(snapshot->input, scene.view);
+  const auto near = forecast::look_ahead(snapshot->input, scene.view);
   RC_ASSERT(far.has_value() && near.has_value());
   RC_ASSERT(*far == *near);
 }

@@ -27,7 +27,8 @@ LIB_LAYERS = {
     'config': {'base', 'model'},
     'store': {'base', 'model'},
     'topo': {'base', 'model'},
-    'sim': {'base', 'model', 'sched', 'config'},
+    'forecast': {'base', 'model', 'sched'},
+    'sim': {'base', 'model', 'sched', 'config', 'forecast'},
     'snapshot': {'base', 'model', 'sched', 'wire', 'auth'},
     'plugin': {'base', 'model', 'sched'},
     'auth': {'base'},
@@ -41,7 +42,7 @@ LIB_LAYERS = {
 }
 ALL_LIB = set(LIB_LAYERS)
 PROGRAM_LAYERS = {
-    'ctld/core': {'base', 'model', 'sched', 'wire'},
+    'ctld/core': {'base', 'model', 'sched', 'wire', 'forecast'},
     'ctld/gscriptd': {'base', 'model', 'wire', 'config', 'io', 'client', 'program'},
     'ctld': ALL_LIB | {'ctld/core', 'plugins'},
     'noded/core': {'base', 'model', 'wire', 'bind'},
@@ -62,7 +63,7 @@ FOLDER_ORDER = {
 }
 # Single headers that a layer may use of another one.
 EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
-PURE = ('lib/sched', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
+PURE = ('lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
 IMPURE_HEADER = re.compile(
     r'^(?:thread|mutex|shared_mutex|condition_variable|future|chrono|random|fstream|iostream|filesystem|ctime|csignal|'
     r'time\.h|signal\.h|unistd\.h|fcntl\.h|poll\.h|netdb\.h|pthread\.h|(?:sys|netinet|arpa|net)/.*|spdlog/.*)$')

@@ -81,6 +81,14 @@ Status set_cost(std::string_view text, base::Duration& cost) {
   return {};
 }
 
+Status set_every(std::string_view text, uint32_t& every) {
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, every);
+  if (error == std::errc() && at == end && every > 0) return {};
+  return base::invalid(fmt::format("--estimate: \"{}\" is not a number above 0", base::printable(text)),
+                       "1 tells every job, 10 one of ten");
+}
+
 /// "age=1000,size=5"
 Status set_weights(std::string_view text, sched::Weights& weights) {
   for (const std::string& word : base::split(text, ',')) {
@@ -121,6 +129,8 @@ void add_policy_options(std::vector<Option>& table, SimulateOptions& o) {
       text_option("fit", 0, "NAME", "best, worst, spread, or count: GPUs are counted wherever they are", o.replay.fit));
   table.push_back(value_option("preempt-cost", "TIME", "what each restart of a preempted job adds to its run (0s)",
                                [&o](std::string_view v) { return set_cost(v, o.replay.preempt_cost); }));
+  table.push_back(value_option("estimate", "N", "tell every Nth job when it will start, and say how true that came",
+                               [&o](std::string_view v) { return set_every(v, o.replay.estimate_every); }));
   table.push_back(flag("lose-work", 0, "preempted jobs start again from zero", o.replay.lose_work));
 }
 

@@ -103,7 +103,7 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
 
 Result<std::vector<Stay>> ahead(const sched::PassInput& input) {
   GW_TRY(view, sched::restore_view(input));
-  GW_TRY(forecasts, sim::look_ahead(input, *view));
+  GW_TRY(forecasts, forecast::look_ahead(input, *view));
   return sim::stays_of(forecasts);
 }
 

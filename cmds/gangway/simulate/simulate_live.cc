@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/simulate/simulate.h"
-#include "sim/forward.h"
+#include "forecast/forward.h"
 #include "snapshot/snapshot.h"
 
 namespace gw::cmds {
@@ -46,9 +46,9 @@ Result<Verdict> replay(const Snapshot& snapshot) {
   return v;
 }
 
-Result<std::vector<sim::Forecast>> ahead(const Snapshot& snapshot) {
+Result<std::vector<forecast::JobForecast>> ahead(const Snapshot& snapshot) {
   GW_TRY(view, sched::restore_view(snapshot.input));
-  return sim::look_ahead(snapshot.input, *view);
+  return forecast::look_ahead(snapshot.input, *view);
 }
 
 // ---- Text
@@ -93,10 +93,10 @@ std::string verdict_text(const Snapshot& s, const Verdict& v) {
 
 std::string when_text(base::Time t) { return t ? base::format_time(t) : "-"; }
 
-std::string forecast_text(const std::vector<sim::Forecast>& forecasts) {
+std::string forecast_text(const std::vector<forecast::JobForecast>& forecasts) {
   std::string out = fmt::format("{:>10}  {:>8}  {:<10}  {:>5}  {:<19}  {:<19}  {}\n", "JOB", "UID", "QOS", "GPUS",
                                 "START", "END", "NODES OR WHY NOT");
-  for (const sim::Forecast& f : forecasts)
+  for (const forecast::JobForecast& f : forecasts)
     if (!f.ran_at_start)
       out += fmt::format("{:>10}  {:>8}  {:<10}  {:>5}  {:<19}  {:<19}  {}\n", f.id.value, f.uid, f.qos, f.gpus,
                          when_text(f.started), when_text(f.ended),
@@ -106,7 +106,7 @@ std::string forecast_text(const std::vector<sim::Forecast>& forecasts) {
 
 // ---- JSON
 
-json forecast_json(const sim::Forecast& f) {
+json forecast_json(const forecast::JobForecast& f) {
   json j = {{"job_id", f.id.value},    {"uid", f.uid},     {"qos", f.qos},
             {"gpus", f.gpus},          {"nodes", f.nodes}, {"preemptions", f.preemptions},
             {"partition", f.partition}};
@@ -116,7 +116,7 @@ json forecast_json(const sim::Forecast& f) {
   return j;
 }
 
-std::string live_json(const Snapshot& s, const Verdict& v, const std::vector<sim::Forecast>* forecasts) {
+std::string live_json(const Snapshot& s, const Verdict& v, const std::vector<forecast::JobForecast>* forecasts) {
   json out = {{"schema_version", 1},
               {"cluster", s.cluster},
               {"version", s.version},
@@ -131,7 +131,7 @@ std::string live_json(const Snapshot& s, const Verdict& v, const std::vector<sim
               {"replay", {{"hash", v.hash}, {"decisions", v.replay}}}};
   if (forecasts != nullptr) {
     out["forecast"] = json::array();
-    for (const sim::Forecast& f : *forecasts)
+    for (const forecast::JobForecast& f : *forecasts)
       if (!f.ran_at_start) out["forecast"].push_back(forecast_json(f));
   }
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -164,7 +164,7 @@ int run_live(const client::Program& program, const SimulateOptions& options) {
   if (!snapshot) return wrong(program, snapshot.error());
   const auto verdict = replay(*snapshot);
   if (!verdict) return wrong(program, verdict.error());
-  std::optional<std::vector<sim::Forecast>> forecasts;
+  std::optional<std::vector<forecast::JobForecast>> forecasts;
   if (options.forward) {
     auto made = ahead(*snapshot);
     if (!made) return wrong(program, made.error());

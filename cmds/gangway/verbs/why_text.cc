@@ -15,6 +15,7 @@
 #include "client/show/job_view.h"
 #include "model/blocker.h"
 #include "model/outlook.h"
+#include "model/qos.h"
 #include "model/reason_words.h"
 #include "model/request.h"
 #include "wire/blockers.h"
@@ -175,6 +176,17 @@ std::string summary(const wire::WhyJobReply& why) {
   }
 }
 
+/// What the forecast makes of it, by how long jobs really run.
+std::string foreseen(const wire::WhyJobReply& why) {
+  if (!why.job().status().waiting().has_start_range() || when_of(why.outlook()) == When::kNow) return {};
+  const wire::StartRange& range = why.job().status().waiting().start_range();
+  const std::string likely = range.likely_us() == 0 ? "" : fmt::format(", most likely at {}", clock(range.likely_us()));
+  if (range.high_us() == 0)
+    return fmt::format("By how long jobs here really run it starts after {}{}.\n", clock(range.low_us()), likely);
+  return fmt::format("By how long jobs here really run it starts between {} and {}{}.\n", clock(range.low_us()),
+                     clock(range.high_us()), likely);
+}
+
 /// Each with what belongs to it: a partition with the nodes that are ruled out in it.
 std::vector<model::Blockers> grouped(const model::Blockers& all) {
   std::vector<model::Blockers> out;
@@ -212,6 +224,31 @@ std::string in_the_way(const wire::WhyJobReply& why) {
       said.push_back(help);
       out += fmt::format("      {}\n", help);
     }
+  }
+  return out;
+}
+
+std::string gpus(uint64_t milli) { return model::format_amount("gpu", milli); }
+
+/// From its QOS up what each holds and is due, and who could give some back.
+std::string quotas(const wire::WhyJobReply& why) {
+  if (why.quota_path().empty()) return {};
+  std::string out = fmt::format("\nQuotas on its way, in GPUs (it asks for {}):\n", gpus(why.quota_asked()));
+  for (const wire::QuotaStep& step : why.quota_path())
+    out += fmt::format("  QOS {}: holds {}, guaranteed {}, fair share {}{}\n", base::printable(step.name()),
+                       gpus(step.held()), gpus(step.guaranteed()), gpus(step.fair()),
+                       step.has_limit() ? ", limit " + gpus(step.limit()) : "");
+  for (const wire::QuotaHolder& holder : why.quota_holders()) {
+    const std::string lent = holder.lent() == 0 ? ""
+                                                : fmt::format(", {} of them lent by {}", gpus(holder.lent()),
+                                                              base::printable(holder.beside()));
+    const std::string verdict =
+        holder.may() ? fmt::format("{} may be taken back", holder.may_take() == 0 ? "some" : gpus(holder.may_take()))
+                     : "none of it may be taken";
+    out += fmt::format("  QOS {} beside {}: holds {}, {} more than it is due{}; {}: {}{}\n",
+                       base::printable(holder.name()), base::printable(holder.beside()), gpus(holder.held()),
+                       gpus(holder.beyond()), lent, verdict, base::printable(holder.why(), 1000),
+                       holder.may() || holder.rule() == 0 ? "" : fmt::format(" (rule {})", holder.rule()));
   }
   return out;
 }
@@ -279,13 +316,13 @@ std::string waiting_text(const wire::WhyJobReply& why) {
       base::format_duration(std::max(Time{why.now_us()} - since, base::Duration{})), base::printable(job.spec().qos()),
       base::printable(client::partition_of(job)), client::reason_word(job),
       model::words_of(static_cast<model::WaitReason>(job.status().waiting().reason())).means);
-  std::string when = why.has_outlook() ? summary(why) + "\n" : "";
+  std::string when = why.has_outlook() ? summary(why) + "\n" + foreseen(why) : "";
   if (why.is_kept() && !when.empty()) {
     when.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(when.front())));
     when = "If nothing kept it from the scheduler: " + when;
   }
   out += when;
-  return out + waited(job) + in_the_way(why) + ahead(why) + offers(why);
+  return out + waited(job) + in_the_way(why) + quotas(why) + ahead(why) + offers(why);
 }
 
 std::string history(const wire::ShowJobReply& shown) {
@@ -375,6 +412,33 @@ std::string why_text(const WhyAnswer& answer) {
   return answer.why.job().status().has_waiting() ? waiting_text(answer.why) : placed_text(answer);
 }
 
+namespace {
+
+nlohmann::ordered_json quotas_json(const wire::WhyJobReply& why) {
+  using Json = nlohmann::ordered_json;
+  const auto whole = [](uint64_t milli) { return static_cast<double>(milli) / 1000; };
+  if (why.quota_path().empty()) return nullptr;
+  Json out = {{"asked", whole(why.quota_asked())}, {"path", Json::array()}, {"holders", Json::array()}};
+  for (const wire::QuotaStep& step : why.quota_path())
+    out["path"].push_back({{"qos", step.name()},
+                           {"held", whole(step.held())},
+                           {"guaranteed", whole(step.guaranteed())},
+                           {"fair_share", whole(step.fair())},
+                           {"limit", step.has_limit() ? Json(whole(step.limit())) : Json(nullptr)}});
+  for (const wire::QuotaHolder& holder : why.quota_holders())
+    out["holders"].push_back({{"qos", holder.name()},
+                              {"beside", holder.beside()},
+                              {"held", whole(holder.held())},
+                              {"beyond", whole(holder.beyond())},
+                              {"lent", whole(holder.lent())},
+                              {"may_take", holder.may() ? Json(whole(holder.may_take())) : Json(0)},
+                              {"rule", holder.rule()},
+                              {"why", base::printable(holder.why(), 1000)}});
+  return out;
+}
+
+}  // namespace
+
 std::string why_json(const WhyAnswer& answer) {
   const wire::WhyJobReply& why = answer.why;
   nlohmann::ordered_json j;
@@ -385,7 +449,10 @@ std::string why_json(const WhyAnswer& answer) {
   j["waited_for"] = nlohmann::ordered_json::object();
   for (const auto& [cause, seconds] : client::waited_seconds(why.job()))
     j["waited_for"][std::string(model::name(cause))] = seconds;
+  const auto range = client::start_range_seconds(why.job());
+  j["start_range"] = range.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(range);
   j["outlook"] = why.has_outlook() ? outlook_json(why.outlook()) : nlohmann::ordered_json(nullptr);
+  j["quotas"] = quotas_json(why);
   j["blockers"] = blockers_json(why.job().status().waiting().blockers());
   j["ahead"] = nlohmann::ordered_json::array();
   for (const wire::JobAhead& one : why.ahead())

@@ -22,6 +22,8 @@ void OpenQuestion::take(const sched::Outlook& outlook) {
   if (outlook.when == model::When::kNow) helped_.insert(question_.series[at - 1]);
 }
 
+void OpenQuestion::take(const sched::QuotaPath& path) { put_quotas(path, *question_.reply.mutable_why_job()); }
+
 wire::ApiReply OpenQuestion::answer() {
   if (question_.reply.has_why_job()) {
     auto& offers = *question_.reply.mutable_why_job()->mutable_offers();

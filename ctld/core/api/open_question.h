@@ -8,6 +8,7 @@
 
 #include "ctld/core/effects.h"
 #include "sched/cycle/outlook.h"
+#include "sched/view/quota_path.h"
 
 namespace gw::ctld {
 
@@ -20,6 +21,9 @@ class OpenQuestion {
   const sched::PendingJob* next();
   /// What the scheduler said of it.
   void take(const sched::Outlook& outlook);
+  /// The next one is asked about, as it is, how it stands in the tree of quotas, too, before take().
+  bool wants_quotas() const { return at_ == 0 && question_.reply.has_why_job(); }
+  void take(const sched::QuotaPath& path);
   /// Once everything has been asked.
   wire::ApiReply answer();
 

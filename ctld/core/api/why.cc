@@ -74,6 +74,13 @@ std::string place_words(const sched::Start& start) {
   return "in partition " + start.partition + " on " + where;
 }
 
+/// Of what it looked at, what decided.
+std::string why_of(const sched::TakeVerdict& verdict) {
+  const auto by_rule = std::find_if(verdict.lines.begin(), verdict.lines.end(),
+                                    [](const std::string& line) { return line.rfind("rule ", 0) == 0; });
+  return verdict.lines.empty() ? "" : by_rule == verdict.lines.end() ? verdict.lines.back() : *by_rule;
+}
+
 /// The start that the latest pass planned is the one that everybody is told.
 void keep_told_start(wire::WhyJobReply& out) {
   const int64_t told = out.job().status().waiting().estimated_start_us();
@@ -104,6 +111,30 @@ void put_outlook(const sched::Outlook& outlook, wire::WhyJobReply& out) {
     shown.set_rule(static_cast<uint32_t>(ahead.rule));
     shown.set_start_us(ahead.start.us);
     shown.set_partition(ahead.partition);
+  }
+}
+
+void put_quotas(const sched::QuotaPath& path, wire::WhyJobReply& out) {
+  out.set_quota_asked(path.asked);
+  for (const sched::QuotaStep& step : path.steps) {
+    wire::QuotaStep& shown = *out.add_quota_path();
+    shown.set_name(step.name);
+    shown.set_held(step.held);
+    shown.set_guaranteed(step.guaranteed);
+    shown.set_fair(step.fair);
+    if (step.limit != sched::kNoLimit) shown.set_limit(step.limit);
+  }
+  for (const sched::QuotaHolder& holder : path.holders) {
+    wire::QuotaHolder& shown = *out.add_quota_holders();
+    shown.set_name(holder.name);
+    shown.set_beside(holder.beside);
+    shown.set_held(holder.held);
+    shown.set_beyond(holder.beyond);
+    shown.set_lent(holder.lent);
+    shown.set_may(holder.verdict.may);
+    shown.set_rule(static_cast<uint32_t>(holder.verdict.rule));
+    shown.set_may_take(holder.verdict.gpu_milli);
+    shown.set_why(why_of(holder.verdict));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "ctld/core/core.h"
 #include "sched/cycle/outlook.h"
+#include "sched/view/quota_path.h"
 
 namespace gw::ctld {
 
@@ -13,6 +14,8 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
 
 /// What the scheduler said of the job as it is, for the answer.
 void put_outlook(const sched::Outlook& outlook, wire::WhyJobReply& out);
+/// And how it stands in the tree of quotas.
+void put_quotas(const sched::QuotaPath& path, wire::WhyJobReply& out);
 /// And of one of the offers.
 void put_outlook(const sched::Outlook& outlook, wire::JobOffer& out);
 /// And of a submission that is only tested.

@@ -156,6 +156,7 @@ void commit_group(Core& core, const sched::Group& group) {
     for (size_t i = 0; i < placed.size(); ++i) {  // one that was suspended resumes
       Job& job = core.jobs.at(placed[i]);
       if (job.state != JobState::kConfiguring) continue;
+      core.planning.forecasts.started(job.id, core.now);
       core.planning.wait_figures.count(job.placed()->partition, job.spec.qos, waits[i]);
       prepare(core, job);
     }

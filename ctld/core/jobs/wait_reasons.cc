@@ -139,6 +139,17 @@ Time planned_start_of(const Core& core, const Job& job) {
   return planned == core.planning.estimates.end() ? Time{} : std::max(planned->second.start, core.now);
 }
 
+/// As the latest forecast has it.
+void put_range(const Core& core, const Job& job, wire::Waiting& out) {
+  if (job.waiting()->reason != WaitReason::kNone) return;
+  const forecast::StartRange* range = core.planning.forecasts.find(leader_of(core, job).id, core.now);
+  if (range == nullptr || range->low == Time::never()) return;
+  wire::StartRange& shown = *out.mutable_start_range();
+  shown.set_low_us(std::max(range->low, core.now).us);
+  if (range->likely != Time::never()) shown.set_likely_us(std::max(range->likely, core.now).us);
+  if (range->high != Time::never()) shown.set_high_us(range->high.us);
+}
+
 }  // namespace
 
 wire::Job job_to_wire(const Core& core, const model::Job& job) {
@@ -153,6 +164,7 @@ wire::Job job_to_wire(const Core& core, const model::Job& job) {
     waiting.set_reason(static_cast<uint32_t>(info.reason));
     waiting.set_detail(model::words(info.blockers));
     waiting.set_estimated_start_us(planned_start_of(core, job).us);
+    put_range(core, job, waiting);
     wire::set_blockers(*waiting.mutable_blockers(), info.blockers);
   }
   if (is_suspended(job)) {

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "ctld/core/tables/start_forecasts.h"
 #include "ctld/core/tables/wait_figures.h"
 #include "model/job.h"
 #include "model/qos.h"
@@ -44,7 +45,8 @@ struct Planning {
   std::map<sched::ClassKey, WaitInfo> class_waits;
   base::Time planned;                                    ///< When the latest plan was made, by which classes are named.
   std::map<base::JobId, sched::PlannedStart> estimates;  ///< Of the last plan.
-  std::vector<sched::WouldMove> dry_run_moves;           ///< By the dry runs of the last plan.
+  StartForecasts forecasts;
+  std::vector<sched::WouldMove> dry_run_moves;                  ///< By the dry runs of the last plan.
   std::map<base::JobId, std::set<std::string>> reported_moves;  ///< Of jobs that wait: what dry runs found.
   std::vector<sched::PartitionFragmentation> fragmentation;     ///< At the last pass.
   std::map<std::string, PreemptionFigures> preemptions;         ///< By QOS.

@@ -133,6 +133,8 @@ void add_times(std::vector<Field<Row>>& t) {
                [](const Row& r) { return base::format_duration(time_left(r), true); },
                [](const Row& r) { return double(time_left(r).us); }});
   t.push_back({{'S', "StartTime", "START_TIME"}, start_text});
+  t.push_back({{0, "StartRange", "START_RANGE"}, [](const Row& r) { return start_range(*r.job); }});
+  t.push_back({{0, "LikelyStart", "LIKELY_START"}, [](const Row& r) { return likely_start(*r.job); }});
   t.push_back({{'e', "EndTime", "END_TIME"}, [](const Row& r) { return show_time(end_of(*r.job), "N/A"); }});
   t.push_back({{'V', "SubmitTime", "SUBMIT_TIME"},
                [](const Row& r) { return show_time({r.job->status().submitted_us()}, "N/A"); }});

@@ -85,6 +85,8 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("Preemptions", job.status().preemptions())
       .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)));
   if (const std::string waited = waited_text(job); !waited.empty()) r.line().put("WaitedFor", waited);
+  if (job.status().waiting().has_start_range())
+    r.line().put("StartRange", start_range(job)).put("LikelyStart", likely_start(job));
   if (job.spec().preempt_signo() != 0) r.put(key("preempt-signal"), job.spec().preempt_signo());
   if (job.spec().request().elastic()) r.line().put(key("elastic"), elastic_range(job.spec().request()));
   if (suspended_at(job)) r.line().put("Suspended", why_suspended(job));

@@ -145,6 +145,26 @@ base::Time expected_start(const wire::Job& job) {
   return {job.spec().begin_us()};
 }
 
+std::string start_range(const wire::Job& job) {
+  const wire::StartRange& range = job.status().waiting().start_range();
+  if (range.low_us() == 0) return "N/A";
+  return base::format_time({range.low_us()}) + "/" +
+         (range.high_us() == 0 ? ".." : base::format_time({range.high_us()}));
+}
+
+std::string likely_start(const wire::Job& job) {
+  const int64_t likely = job.status().waiting().start_range().likely_us();
+  return likely == 0 ? "N/A" : base::format_time({likely});
+}
+
+std::map<std::string, int64_t> start_range_seconds(const wire::Job& job) {
+  if (!job.status().waiting().has_start_range()) return {};
+  constexpr int64_t kSecond = 1'000'000;
+  const wire::StartRange& range = job.status().waiting().start_range();
+  return {
+      {"low", range.low_us() / kSecond}, {"likely", range.likely_us() / kSecond}, {"high", range.high_us() / kSecond}};
+}
+
 int64_t priority_of(const wire::Job& job) {
   const wire::Waiting& waiting = job.status().waiting();
   const bool is_held = job.status().has_waiting() && (job.spec().hold_user() || job.spec().hold_admin());

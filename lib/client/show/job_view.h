@@ -3,6 +3,7 @@
 
 #include <google/protobuf/repeated_ptr_field.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,12 @@ std::string partition_of(const wire::Job& job);
 base::Time start_of(const wire::Job& job);
 /// Of a job that has not started: the estimate, or --begin; of one that ended so: its end. Zero if unknown.
 base::Time expected_start(const wire::Job& job);
+/// The forecast of a job that waits: "LOW/HIGH", with ".." for an end that is not foreseen; "N/A" if it has none.
+std::string start_range(const wire::Job& job);
+/// The likeliest start of that forecast, or "N/A".
+std::string likely_start(const wire::Job& job);
+/// Its "low", "likely" and "high" in seconds since 1970, 0 for what is not foreseen; empty if it has none.
+std::map<std::string, int64_t> start_range_seconds(const wire::Job& job);
 /// Of a job before the scheduler what the controller ranks it by; else as submitted. Only a job that is held has 0,
 /// since that is what a priority of 0 says to Slurm's users and tools.
 int64_t priority_of(const wire::Job& job);

@@ -41,6 +41,31 @@ void take_queue(const Queue& queue, PassInput& out) {
   std::sort(out.queue.begin(), out.queue.end(), [](const PendingJob& a, const PendingJob& b) { return a.id < b.id; });
 }
 
+/// Those that the order puts first, and those for whom others leave.
+void take_first(const ClusterView& view, size_t most, PassInput& out) {
+  struct Place {
+    const Rank* rank = nullptr;
+    const PendingJob* job = nullptr;
+  };
+  std::vector<Place> places;
+  places.reserve(view.queue().size());
+  for (const auto& [key, job_class] : view.queue().classes()) {
+    size_t of_class = 0;
+    for (const auto& [rank, job] : job_class.members)
+      if (++of_class <= most) places.push_back({&rank, &job});
+  }
+  const auto last = places.begin() + static_cast<std::ptrdiff_t>(std::min(most, places.size()));
+  std::nth_element(places.begin(), last, places.end(),
+                   [](const Place& a, const Place& b) { return *a.rank < *b.rank; });
+  std::set<JobId> taken;
+  for (auto at = places.begin(); at != last; ++at)
+    if (taken.insert(at->job->id).second) out.queue.push_back(*at->job);
+  for (const auto& [made, nomination] : view.nominations())
+    if (const PendingJob* job = view.queue().find(nomination.job); job != nullptr && taken.insert(job->id).second)
+      out.queue.push_back(*job);
+  std::sort(out.queue.begin(), out.queue.end(), [](const PendingJob& a, const PendingJob& b) { return a.id < b.id; });
+}
+
 void take_cursor(const ClusterView& view, PassInput& out) {
   out.has_run_out = view.cursor().has_run_out();
   out.put_off = view.cursor().users();
@@ -169,7 +194,7 @@ base::Status check_shares(const ClusterView& view, const RunningJob& running) {
 
 }  // namespace
 
-PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
+PassInput take_input(const ClusterView& view, Time now, const Budget& budget, size_t most_waiting) {
   PassInput out;
   out.now = now;
   out.budget = budget;
@@ -179,7 +204,8 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   out.network = view.capacity().network();
   out.policy = view.policy();
   out.order = view.order().name();
-  take_queue(view.queue(), out);
+  const bool is_whole = view.queue().size() <= most_waiting;
+  is_whole ? take_queue(view.queue(), out) : take_first(view, most_waiting, out);
   take_running(view, out);
   for (const auto& [name, reservation] : view.reservations()) out.reservations.push_back(reservation);
   out.usage = view.usage();
@@ -189,7 +215,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget) {
   for (const auto& [made, nomination] : view.nominations()) out.nominations.push_back(nomination);
   out.moves = view.moves();
   out.preemptions = view.preemptions();
-  take_cursor(view, out);
+  if (is_whole) take_cursor(view, out);
   return out;
 }
 

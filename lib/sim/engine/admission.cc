@@ -67,6 +67,7 @@ void admit(World& world, uint32_t job) {
   ++world.measures.current.pending;
   world.progress[job].pending_since = pending.submitted;
   pending.eligible = pending.submitted;
+  note_arrival(world, job);
   queue_job(world, job);
 }
 

@@ -68,6 +68,7 @@ void begin_run(World& world, uint32_t job, Duration limit) {
   progress.done = {};
   run_from(world, job, world.records[job].started, limit);
   job_has_started(world, job);
+  note_start(world, job);
 }
 
 void run_from(World& world, uint32_t job, Time since, Duration limit) {
@@ -134,6 +135,7 @@ void end_run(World& world, uint32_t job) {
   const Duration ran = world.now - progress.runs_since;
   const bool is_cut = progress.left == base::kUnlimited || ran < progress.left + progress.cost;
   account_for(world, job, std::min(ran, progress.cost));
+  note_end_of_run(world, job, ran);
   leave_nodes(world, job);
   --world.measures.current.running;
   leave_system(world, job, is_cut ? "time limit" : "");

@@ -53,6 +53,7 @@ World::World(const Cluster& facts, std::vector<SimJob> all, const EngineOptions&
       keeps_work(options.keeps_work),
       restart_cost(options.restart_cost),
       usage{sched::UsageMeter<uint32_t>(facts.usage_half_life), sched::UsageMeter<std::string>(facts.usage_half_life)} {
+  estimates.every = options.estimate_every;
   number_jobs(*this);
   add_nodes(measures, cluster.nodes);
   tell_cluster(*this);

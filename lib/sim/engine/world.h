@@ -1,6 +1,7 @@
 // What the machines of the engine share: jobs and what became of them, what comes when, what the scheduler is told, and
 // what is measured. Machines are free functions over it: admission.h (arrivals and the queue), runs.h (starts and
-// ends), gangs.h (elastic gangs), suspension.h, usage.h (use that counts), at_start.h, decisions.h. Invariant: the view
+// ends), gangs.h (elastic gangs), suspension.h, usage.h (use that counts), estimates.h,
+// at_start.h, decisions.h. Invariant: the view
 // changes by tell() alone, as the controller's does by deltas.
 #pragma once
 
@@ -18,15 +19,17 @@
 
 #include "sched/queue/wait_clocks.h"
 #include "sched/quota/usage.h"
+#include "sim/engine/estimates.h"
 #include "sim/engine/job.h"
 #include "sim/engine/measures.h"
 
 namespace gw::sim {
 
 struct EngineOptions {
-  std::optional<Time> until;   ///< The clock goes no further.
-  bool keeps_work = false;     ///< A preempted job continues where it was.
-  Duration restart_cost = {};  ///< What each restart adds to its run.
+  std::optional<Time> until;    ///< The clock goes no further.
+  bool keeps_work = false;      ///< A preempted job continues where it was.
+  Duration restart_cost = {};   ///< What each restart adds to its run.
+  uint32_t estimate_every = 0;  ///< One of so many jobs is told, when it arrives, when it will start; 0: none is.
   sched::Budget budget;
   /// Looks at the scheduler's view after each instant; an error ends the run. For checks of its invariants.
   std::function<base::Status(const sched::ClusterView&, Time now)> watch = {};
@@ -143,6 +146,7 @@ struct World {
   Reasons reasons;
   UsageMeters usage;
   Measures measures;
+  Estimates estimates;
   uint64_t changes = 0;  ///< Arrivals, starts, ends, evictions so far.
 
   /// The scheduler is told.

@@ -108,7 +108,7 @@ TEST(Metrics, ShowTheFragmentationOfTheLastPass) {
   w.connect_all();
   w.submit(1000, gang(1, 6));
   w.schedule();
-  w.core->on_fragmentation(sched::fragmentation(w.view.capacity(), w.view.workload()));
+  w.core->planning().fragmentation = sched::fragmentation(w.view.capacity(), w.view.workload());
   const Metrics m = w.core->metrics(w.now);
   ASSERT_EQ(m.fragmentation.size(), 1U);
   EXPECT_EQ(m.fragmentation[0].figures.free_gpus, 10);
@@ -134,7 +134,8 @@ TEST(Metrics, MissingGpusAreCountedLoggedAndShown) {
     return std::string();
   };
   EXPECT_EQ(logged("GPUs missing"), "n0: 8 of 12 found");
-  EXPECT_THAT(w.notes, ::testing::Contains(std::pair(true, std::string("node n0: GPUs missing: 8 of 12 found"))));
+  EXPECT_THAT(w.notes, ::testing::Contains(
+                           std::pair(true, std::string(R"(event="GPUs missing" node=n0 text="8 of 12 found")"))));
   wire::ApiRequest list;
   list.mutable_list_nodes();
   EXPECT_EQ(w.ask(1000, list).list_nodes().nodes(0).warning(), "8 of 12 GPUs found");

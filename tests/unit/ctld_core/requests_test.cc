@@ -440,11 +440,17 @@ TEST(Log, HasALineForEachEventOfJobsAndPartitions) {
   ASSERT_GE(w.store.events.size(), before + 5);
   for (size_t i = before; i < w.store.events.size(); ++i) {
     const store::Event& e = w.store.events[i];
-    const std::string line =
-        (e.job ? "job " + e.job.text() + ": " : std::string()) + e.kind + (e.text.empty() ? "" : ": " + e.text);
+    const auto quoted = [](const std::string& text) {
+      return text.find(' ') == std::string::npos ? text : '"' + text + '"';
+    };
+    std::string line = "event=" + quoted(e.kind);
+    if (e.job) line += " job=" + e.job.text() + " user=" + w.job(e.job).spec.user + " qos=" + w.job(e.job).spec.qos;
+    if (e.uid) line += " by=" + std::to_string(*e.uid);
+    if (!e.text.empty()) line += " text=" + quoted(e.text);
     EXPECT_THAT(w.notes, ::testing::Contains(std::pair(false, line)));
   }
-  EXPECT_THAT(w.notes, ::testing::Contains(std::pair(false, std::string("partition created: late by root"))));
+  EXPECT_THAT(w.notes, ::testing::Contains(
+                           std::pair(false, std::string(R"(event="partition created" by=0 text="late by root")"))));
 }
 
 TEST(Cancel, ByUserTouchesNobodyElse) {

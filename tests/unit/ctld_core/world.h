@@ -208,7 +208,10 @@ class World {
       if (auto* n = std::get_if<Note>(&out)) notes.emplace_back(n->is_warning, n->text);
       if (auto* ask = std::get_if<AskOutlooks>(&out)) {
         OpenQuestion question(std::move(*ask));
-        while (const sched::PendingJob* job = question.next()) question.take(sched::look_ahead(view, *job, now));
+        while (const sched::PendingJob* job = question.next()) {
+          if (question.wants_quotas()) question.take(sched::quota_path_of(view, *job, now));
+          question.take(sched::look_ahead(view, *job, now));
+        }
         replies[question.conn()].push_back(question.answer());
       }
     }

@@ -67,9 +67,9 @@ sched::PassInput busy(const char* order) {
   return sched::take_input(cluster.view, now + base::seconds(10), {});
 }
 
-std::vector<Forecast> ahead_of(const char* order) {
+std::vector<forecast::JobForecast> ahead_of(const char* order) {
   const sched::PassInput input = busy(order);
-  return look_ahead(input, **sched::restore_view(input)).value();
+  return forecast::look_ahead(input, **sched::restore_view(input)).value();
 }
 
 TEST(LookAhead, EveryJobStartsWhenTheOneBeforeItHasReachedItsLimit) {
@@ -105,7 +105,7 @@ TEST(LookAhead, IsAtRestWhenOnlyRecurringReservationsWakeIt) {
   const base::Time now = input.now;
   input.reservations.push_back({"daily", {"n1"}, now, now + base::hours(1), {}, true, base::hours(24)});
   for (sched::PendingJob& job : input.queue) job.time_limit = base::hours(30);
-  const auto jobs = look_ahead(input, **sched::restore_view(input));
+  const auto jobs = forecast::look_ahead(input, **sched::restore_view(input));
   ASSERT_TRUE(jobs) << jobs.error().what;
   EXPECT_FALSE(jobs->at(1).started);
   EXPECT_THAT(jobs->at(1).why, HasSubstr("planned starts"));

@@ -25,6 +25,7 @@ const std::map<std::string, std::string> kLeftOut = {
     {"Waiting.detail", "shown only: made when somebody asks"},
     {"Waiting.blockers", "shown only: made when somebody asks"},
     {"Waiting.priority", "shown only: made when somebody asks"},
+    {"Waiting.start_range", "shown only: a forecast"},
     {"JobStatus.tasks", "shown only: a row of its own holds them"},
     {"Partition.is_gone", "of the controller's table of partitions, not of the partition"},
     {"Partition.is_made", "of the controller's table of partitions, not of the partition"},

@@ -4,7 +4,7 @@
 #include "base/time.h"
 #include "sched/view/view.h"
 
-namespace gw::sim {
+namespace gw::forecast {
 
 /// Nothing runs that has an end, nothing arrives, and nothing has changed since `changed`: from which moment on will
 /// time alone change nothing any more? Every edge that comes but once lies before it (one-time reservations, deadlines,
@@ -13,4 +13,4 @@ namespace gw::sim {
 /// themselves.
 base::Time rest_from(const sched::ClusterView& view, base::Time changed);
 
-}  // namespace gw::sim
+}  // namespace gw::forecast

@@ -1,5 +1,5 @@
-// The loop behind look_ahead(): ends at time limits, passes, nothing else.
-#include "sim/forward.h"
+// The loop behind look_ahead(): ends, passes, nothing else.
+#include "forecast/forward.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "sim/rest.h"
+#include "forecast/rest.h"
 
-namespace gw::sim {
+namespace gw::forecast {
 namespace {
 
 using base::Duration;
@@ -22,8 +22,8 @@ uint32_t gpus_of(const sched::PendingJob& job) {
   return sum;
 }
 
-Forecast describe(const sched::PendingJob& job) {
-  Forecast out;
+JobForecast describe(const sched::PendingJob& job) {
+  JobForecast out;
   out.id = job.id;
   out.uid = job.uid;
   out.qos = job.qos;
@@ -34,7 +34,8 @@ Forecast describe(const sched::PendingJob& job) {
 
 class Forward {
  public:
-  Forward(const sched::PassInput& input, sched::ClusterView& view) : view_(view), input_(input), now_(input.now) {
+  Forward(const sched::PassInput& input, sched::ClusterView& view, const Assumptions& assumed)
+      : view_(view), input_(input), assumed_(assumed), awaited_(assumed.until_started), now_(input.now) {
     for (const sched::PendingJob& job : input.queue) {
       jobs_[job.id] = std::make_shared<const sched::PendingJob>(job);
       out_[job.id] = describe(job);
@@ -51,6 +52,7 @@ class Forward {
     for (uint32_t idle = 0;;) {
       const uint64_t before = changes_;
       GW_TRY_STATUS(plan_to_rest());
+      if (is_enough()) return {};
       const Time next = std::min(ends_.empty() ? Time::never() : ends_.begin()->first, timer_);
       if (next == Time::never() || view_.queue().size() == 0) break;
       const Time rest = changes_ == before && ends_.empty() ? rest_from(view_, changed) : Time::never();
@@ -68,11 +70,11 @@ class Forward {
     return {};
   }
 
-  std::vector<Forecast> take() {
+  std::vector<JobForecast> take() {
     for (const auto& [key, job_class] : view_.queue().classes())
       if (const auto told = wait_words_.find(key); told != wait_words_.end())
         for (const auto& [rank, job] : job_class.members) out_[job.id].why = told->second;
-    std::vector<Forecast> list;
+    std::vector<JobForecast> list;
     for (auto& [id, forecast] : out_) list.push_back(std::move(forecast));
     return list;
   }
@@ -80,6 +82,9 @@ class Forward {
  private:
   sched::ClusterView& view_;
   const sched::PassInput& input_;
+  const Assumptions& assumed_;
+  std::set<JobId> awaited_;  // of Assumptions::until_started, that have not started
+  uint64_t passes_ = 0;
   Time now_;
   Time timer_ = Time::never();
   uint64_t changes_ = 0;
@@ -89,7 +94,7 @@ class Forward {
   std::set<std::pair<Time, JobId>> ends_;
   std::map<JobId, Time> end_of_;
   std::set<JobId> leaving_;  // preempted; they wait again when their grace is over
-  std::map<JobId, Forecast> out_;
+  std::map<JobId, JobForecast> out_;
   std::map<sched::ClassKey, std::string> wait_words_;
   std::map<JobId, JobId> kept_;  // of suspended jobs
 
@@ -104,10 +109,11 @@ class Forward {
     if (r.job && r.job->gang) return add_extension(r.job->gang, r.id);
     if (r.job && r.job->suspended) return add_kept(r);
     parts_[r.id].push_back(r.id);
-    if (r.expected_end != Time::never()) set_end(r.id, std::max(r.expected_end, now_));
+    const Time end = r.is_leaving ? r.expected_end : end_of_run(r.job ? r.job->uid : 0, r.started, r.expected_end);
+    if (end != Time::never()) set_end(r.id, std::max(end, now_));
     if (!r.job || r.job->whole) return;
     jobs_[r.id] = r.job;
-    Forecast& forecast = out_[r.id] = describe(*r.job);
+    JobForecast& forecast = out_[r.id] = describe(*r.job);
     forecast.ran_at_start = true;
     forecast.started = r.started;
     forecast.partition = r.partition;
@@ -138,8 +144,22 @@ class Forward {
     ends_.emplace(when, id);
   }
 
+  bool is_enough() const {
+    const bool is_given_up = passes_ >= assumed_.most_passes || (assumed_.go_on && !assumed_.go_on());
+    return is_given_up || (awaited_.empty() && !assumed_.until_started.empty());
+  }
+
+  /// When the run is over that began then and may last until `limit`.
+  Time end_of_run(uint32_t uid, Time started, Time limit) const {
+    if (!assumed_.run_time) return limit;
+    const Duration may = limit == Time::never() ? base::kUnlimited : limit - started;
+    const Duration all = assumed_.run_time(uid, may, now_ - started);
+    return all == base::kUnlimited ? Time::never() : std::min(started + all, limit);
+  }
+
   base::Status plan_to_rest() {
     const auto carry_out_all = [this](const sched::Plan& plan) -> base::Result<bool> {
+      ++passes_;
       timer_ = plan.next_change_at;
       const uint64_t before = changes_;
       for (const sched::Group& group : plan.groups) carry_out(group);
@@ -181,17 +201,20 @@ class Forward {
     const auto component = owner_.find(s.job);
     const JobId job = component == owner_.end() ? s.job : component->second;
     const bool is_first = component == owner_.end();
-    const Time end = now_ + s.time_limit;
+    const Time limit = now_ + s.time_limit;
     auto placed = jobs_.at(job);
     if (!is_first) placed = std::make_shared<const sched::PendingJob>(sched::component_of(*placed, s.job));
-    apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, end, std::move(placed)});
+    const Time end = is_first ? end_of_run(placed->uid, now_, limit) : limit;
+    apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, limit, std::move(placed)});
     parts_[job].push_back(s.job);
     if (const auto kept = kept_.extract(job)) parts_[job].push_back(kept.mapped());
-    Forecast& forecast = out_[job];
+    JobForecast& forecast = out_[job];
     const std::vector<std::string> nodes = s.allocation.node_names();
     forecast.nodes.insert(forecast.nodes.end(), nodes.begin(), nodes.end());
     if (!is_first) return;
+    awaited_.erase(job);
     forecast.started = now_;
+    if (!forecast.first_start) forecast.first_start = now_;
     forecast.partition = s.partition;
     forecast.why.clear();
     if (end != Time::never()) set_end(job, end);
@@ -246,7 +269,7 @@ class Forward {
     ends_.erase({end_of_.at(job), job});
     end_of_.erase(job);
     if (leaving_.erase(job) == 0 || !jobs_.contains(job)) return finish(job, when);
-    Forecast& forecast = out_[job];
+    JobForecast& forecast = out_[job];
     ++forecast.preemptions;
     forecast.started = {};
     forecast.nodes.clear();
@@ -260,10 +283,11 @@ class Forward {
 
 }  // namespace
 
-base::Result<std::vector<Forecast>> look_ahead(const sched::PassInput& input, sched::ClusterView& view) {
-  Forward forward(input, view);
+base::Result<std::vector<JobForecast>> look_ahead(const sched::PassInput& input, sched::ClusterView& view,
+                                                  const Assumptions& assumed) {
+  Forward forward(input, view, assumed);
   GW_TRY_STATUS(forward.run());
   return forward.take();
 }
 
-}  // namespace gw::sim
+}  // namespace gw::forecast

@@ -1,10 +1,10 @@
 // See rest.h.
-#include "sim/rest.h"
+#include "forecast/rest.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace gw::sim {
+namespace gw::forecast {
 namespace {
 
 using base::Duration;
@@ -50,4 +50,4 @@ Time rest_from(const sched::ClusterView& view, Time changed) {
   return last + pattern;
 }
 
-}  // namespace gw::sim
+}  // namespace gw::forecast

@@ -1,0 +1,33 @@
+// When waiting jobs will start, as far as the shell's forecast (lib/forecast) goes, and what the next one is made from:
+// how long the runs took that are over, and how true the ranges came that were told.
+// Invariants: it is shown and decides nothing; what is remembered is bounded; a job has a range only while it waits.
+#pragma once
+
+#include <map>
+
+#include "forecast/calibration.h"
+#include "forecast/run_times.h"
+#include "model/job.h"
+
+namespace gw::ctld {
+
+class StartForecasts {
+ public:
+  /// A new forecast of all that wait and could be looked at; those that were told before and are not in it have none
+  /// any more.
+  void take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now);
+  /// A waiting job starts.
+  void started(base::JobId job, base::Time now);
+  /// A job is over.
+  void ended(const model::Job& job);
+  const forecast::RunTimes& run_times() const { return run_times_; }
+  /// Null: none is told, or it did not start within that range.
+  const forecast::StartRange* find(base::JobId job, base::Time now) const;
+
+ private:
+  forecast::RunTimes run_times_;
+  forecast::Calibration calibration_;
+  std::map<base::JobId, forecast::StartRange> told_;
+};
+
+}  // namespace gw::ctld

@@ -1,0 +1,53 @@
+// Forecasts when waiting jobs will start (lib/forecast), again and again: the scheduler's thread copies what it sees,
+// and a thread of its own, which has the lowest priority and a tenth of one core at most, continues the queue from
+// there. Invariants: one forecast is made at a time; neither the loop nor a pass waits for it, but for the copy;
+// nothing is called after destruction, which does not wait for a forecast to be finished.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "ctld/shell/scheduler_thread.h"
+#include "forecast/estimate.h"
+#include "io/loop.h"
+
+namespace gw::ctld {
+
+class StartForecaster {
+ public:
+  using Drawn = std::map<base::JobId, forecast::StartRange>;
+  /// `known` gives what the runs before took, `done` takes a forecast; both are called on the loop. A forecast is made
+  /// no sooner than `pause` after the one before; zero: never.
+  StartForecaster(io::Loop& loop, SchedulerThread& scheduler, base::Duration pause,
+                  std::function<const forecast::RunTimes&()> known, std::function<void(const Drawn&)> done);
+  ~StartForecaster();
+  StartForecaster(const StartForecaster&) = delete;
+  StartForecaster& operator=(const StartForecaster&) = delete;
+
+  /// Something may have changed.
+  void look_again();
+  void set_pause(base::Duration pause);
+
+ private:
+  io::Loop& loop_;
+  io::Poster poster_;
+  SchedulerThread& scheduler_;
+  base::Duration pause_;
+  base::Duration took_ = {};  // Of a core, the latest forecast.
+  std::function<const forecast::RunTimes&()> known_;
+  std::function<void(const Drawn&)> done_;
+  io::Timer timer_;
+  bool is_due_ = false;
+  std::atomic<bool> is_stopping_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::thread thread_;
+
+  void copy();
+  void draw(const std::shared_ptr<const sched::PassInput>& input);
+  void finish(const base::Result<Drawn>& drawn, base::Duration took);
+};
+
+}  // namespace gw::ctld
