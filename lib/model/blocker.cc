@@ -204,8 +204,10 @@ std::string of_itself(const Blocker& b) {
     case BlockerKind::kComponents:
       return "a component of the job does not fit beside the others";
     case BlockerKind::kQuotaOfWhole:
-      return "what it would be given there, in whole cores and with the memory that goes with them, is more than its "
-             "quotas leave it";
+      return fmt::format(
+          "what it would be given in partition {}, in whole cores and with the memory that goes with them, is more "
+          "than its quotas leave it",
+          b.where);
     case BlockerKind::kPartitionDown:
       return fmt::format("partition {} is down", b.where);
     case BlockerKind::kPartitionGone:

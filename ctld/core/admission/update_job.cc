@@ -38,8 +38,16 @@ using model::Job;
 
 namespace {
 
-/// Fields that a job may only be given while it waits, and after which it has to fit anew.
+/// Fields that a job may only be given while it waits.
 bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to_run(u); }
+
+/// What it asks for, and where, is as before: it need not fit anew. A job that can run nowhere any more, because its
+/// partition or its reservation is gone, can still be given another dependency.
+bool is_as_before(const model::JobSpec& before, const model::JobSpec& after) {
+  return before.request == after.request && before.partitions == after.partitions && before.qos == after.qos &&
+         before.account == after.account && before.reservation == after.reservation &&
+         before.time_limit == after.time_limit && before.time_min == after.time_min;
+}
 
 /// In place of when it ends the limit that comes to the same.
 base::Result<wire::UpdateJobRequest> with_limit_until(const Job& job, const wire::UpdateJobRequest& u) {
@@ -232,7 +240,7 @@ base::Status update_place(const Core& core, const Caller& caller, const NamedTas
   }
   // What holds of every spec holds of this one, whichever fields were changed.
   GW_TRY_STATUS(settle_spec(spec));
-  if (!moves) return {};
+  if (!moves || is_as_before(job.spec, spec)) return {};
   GW_TRY_STATUS(check_qos(core, caller, spec));
   GW_TRY_STATUS(route(core, caller, spec));
   return check_runnable(core, spec);
@@ -255,14 +263,15 @@ base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller
     if (u.deadline_us() < 0) return base::invalid("Deadline: no sensible time");
     spec.deadline = Time{u.deadline_us()};
   }
-  const bool moves = changes_place(u);
+  const bool moves = changes_place(u) && !is_as_before(job.spec, spec);
   if (u.has_time_limit_us() || moves)
     GW_TRY_STATUS(check_time(core, spec, role_for(core, caller, job) == Role::kAdmin));
   const bool is_elsewhere = spec.qos != job.spec.qos;
   if ((u.has_time_limit_us() || is_elsewhere) && role_for(core, caller, job) != Role::kAdmin)
     GW_TRY_STATUS(check_caps(core, spec, is_elsewhere ? 1 : 0));
   if (job.waiting() == nullptr) return spec;
-  if (moves || u.has_time_limit_us() || u.has_deadline_us()) GW_TRY_STATUS(model::check_times(spec, core.now));
+  if (changes_place(u) || u.has_time_limit_us() || u.has_deadline_us())
+    GW_TRY_STATUS(model::check_times(spec, core.now));
   if (moves || u.has_time_limit_us()) GW_TRY_STATUS(check_reservation(core, spec));
   return spec;
 }

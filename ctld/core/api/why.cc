@@ -13,6 +13,7 @@
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/api/offers.h"
 #include "ctld/core/api/priorities.h"
+#include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/wait_reasons.h"
 #include "ctld/core/names.h"
@@ -182,6 +183,7 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
   reply.set_is_kept(is_kept(&leader == job ? reply.job() : job_to_wire(core, leader)));
   if (job->waiting() == nullptr || leader.waiting() == nullptr)
     return core.out.reply(conn, request.id(), std::move(ask.reply));
+  if (!leader.spec.reservation.empty()) admit_to_reservation(core, leader.spec);  // of one that is kept nobody was told
   ask.asked.push_back(asked_of(core, leader));
   if (request.why_job().offers()) {
     reply.set_no_offers_why(std::string(no_offers_why(core, caller, *job)));

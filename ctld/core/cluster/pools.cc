@@ -68,6 +68,7 @@ void on_reconfigured(Core& core, Settings settings, const Reload& reply_to, cons
   core.settings = std::move(settings);
   core.clients.kept_replies.set_limits({core.settings.per_user.kept_replies, core.settings.per_user.kept_reply_bytes});
   core.usage.set_half_life(core.settings.usage_half_life, core.now);
+  core.jobs.arrays().room_for_all();  // by users.max_jobs
   configure_scheduler(core);
   publish_usage(core);
   configure_nodes(core);

@@ -47,10 +47,11 @@ sched::NodeFacts facts_of(const Core& core, const Node& node) {
   else if (!node.connected)
     facts.unusable_why = "out of reach" + why_held(core, node.config.name);
   else if (!core.watch.foreign.on(node.id).empty())
-    facts.unusable_why = "it runs what the state does not know: " + core.watch.foreign.text_on(node.id) +
+    facts.unusable_why = "kept for runs that the state does not know: " + core.watch.foreign.text_on(node.id) +
                          why_held(core, node.config.name);
   else if (core.watch.heard_by)
-    facts.unusable_why = "all nodes must say first what they run, since the state was restored from an older copy";
+    facts.unusable_why =
+        "unused until all nodes have said what they run, since the state was restored from an older copy";
   facts.usable = facts.unusable_why.empty();
   return facts;
 }

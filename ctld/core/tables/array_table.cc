@@ -261,6 +261,10 @@ void ArrayTable::room_for(uint32_t uid) {
   if (it->second.empty()) waits_for_room_.erase(it);
 }
 
+void ArrayTable::room_for_all() {
+  for (auto it = waits_for_room_.begin(); it != waits_for_room_.end();) room_for((it++)->first);
+}
+
 store::Batch ArrayTable::take_rows() {
   store::Batch rows;
   for (const auto& [id, change] : std::exchange(changed_, {})) {

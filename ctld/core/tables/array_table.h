@@ -96,6 +96,8 @@ class ArrayTable {
   void wait_for_room(uint32_t uid, base::JobId array) { waits_for_room_[uid].insert(array); }
   /// Of those that wait for this one looks again.
   void room_for(uint32_t uid);
+  /// There may be room for every user.
+  void room_for_all();
 
   /// Rows of what was changed since the last call.
   store::Batch take_rows();

@@ -125,14 +125,13 @@ WaitCause lack_of(Session& session, const Served& served, JobClass& job_class, b
 }
 
 /// Nodes were looked at and too few had a place; or they had, but for what is planned.
-void add_diagnosis(Session& session, const Served& served, const PartitionFacts& partition, const Diagnosis& diagnosis,
+void add_diagnosis(Session& session, const Served& served, const PartitionFacts& partition, const Diagnosis& planned,
                    PlacementOptions& options, Blockage& blockage) {
-  if (session.backfill.seen_by(served.is_guaranteed).empty()) {
-    blockage.fitting += diagnosis.fitting;
-  } else {
+  const bool is_planned = !session.backfill.seen_by(served.is_guaranteed).empty();
+  Placement unplanned;
+  if (is_planned) {
     options.timeline = nullptr;
-    const Placement unplanned = place(session.capacity(), partition, served.job.request, options);
-    blockage.fitting += unplanned.diagnosis.fitting;
+    unplanned = place(session.capacity(), partition, served.job.request, options);
     if (unplanned.allocation) {
       blockage.is_lasting = false;
       blockage.reason = WaitReason::kPriority;
@@ -145,6 +144,10 @@ void add_diagnosis(Session& session, const Served& served, const PartitionFacts&
     }
   }
   blockage.lacks_place = true;
+  blockage.fitting += is_planned ? unplanned.diagnosis.fitting : planned.fitting;
+  // What is only planned is not what it lacks: a node whose GPUs are kept for a job before it could hold a part.
+  const bool ignores_plans = is_planned && session.backfill.reserved().empty();
+  const Diagnosis& diagnosis = ignores_plans ? unplanned.diagnosis : planned;
   const auto unusable = diagnosis.ruled_out.find(BlockerKind::kUnavailableNode);
   if (diagnosis.fitting == 0 && unusable != diagnosis.ruled_out.end() && unusable->second == diagnosis.nodes)
     blockage.reason = WaitReason::kReqNodeNotAvail;
@@ -285,7 +288,10 @@ WaitCause cause_of(WaitReason limit) {
 void tell_bound(Session& session, const Served& served, const ClassKey& key, JobClass& job_class,
                 const Binding& binding) {
   std::vector<Binding> all = session.quotas().limits_in_way(served.leaf, *served.amounts, served.job.uid);
-  if (all.empty()) all.push_back(binding);  // by what it would really be given, or by its guarantee
+  const auto guarantee =
+      served.job.preemptible ? std::nullopt : session.quotas().guarantee_in_way(served.leaf, *served.amounts);
+  if (guarantee) all.push_back(*guarantee);
+  if (all.empty()) all.push_back(binding);  // by what it would really be given
   model::Blockers blockers;
   for (const Binding& each : all) blockers.push_back(blocker_of(session.quotas().tree(), each));
   const WaitReason reason = reason_of(session.quotas().tree(), all.front());

@@ -16,7 +16,7 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr uint32_t kAlice = 1000, kBob = 1001;
+constexpr uint32_t kCarol = 1000, kDave = 1001;
 
 /// Two nodes of eight GPUs, of which job 1 holds all.
 struct Full : World {
@@ -28,7 +28,7 @@ struct Full : World {
         if (const auto* ask = std::get_if<AskOutlooks>(&out)) asked.push_back(*ask);
     };
     connect_all();
-    submit(kAlice, testing::gang(2));
+    submit(kCarol, testing::gang(2));
     schedule();
   }
   static wire::ApiRequest why(JobId id, bool offers = true) {
@@ -55,18 +55,18 @@ std::vector<uint32_t> gpus_tried(const AskOutlooks& ask) {
 
 TEST(Why, AJobThatRunsNeedsNoScheduler) {
   Full w;
-  const auto reply = w.ask(kAlice, Full::why(JobId(1)));
+  const auto reply = w.ask(kCarol, Full::why(JobId(1)));
   EXPECT_TRUE(reply.has_why_job());
   EXPECT_FALSE(reply.why_job().has_outlook());
   EXPECT_THAT(w.asked, IsEmpty());
-  EXPECT_EQ(w.ask(kAlice, Full::why(JobId(99))).error().code(), static_cast<int>(base::ErrorCode::kNotFound));
+  EXPECT_EQ(w.ask(kCarol, Full::why(JobId(99))).error().code(), static_cast<int>(base::ErrorCode::kNotFound));
 }
 
 TEST(Why, ThoseWhoLackGpusAreTriedWithFewerOneByOne) {
   Full w;
-  const JobId id = w.submit(kAlice, testing::gang(1));
+  const JobId id = w.submit(kCarol, testing::gang(1));
   w.schedule();
-  const AskOutlooks ask = w.question(kAlice, id);
+  const AskOutlooks ask = w.question(kCarol, id);
   ASSERT_EQ(static_cast<int>(ask.asked.size()), ask.reply.why_job().offers_size() + 1) << "itself, and each change";
   ASSERT_EQ(ask.series.size(), ask.asked.size() - 1);
   EXPECT_EQ(ask.asked[0].request.gpus, 8U);
@@ -85,9 +85,9 @@ TEST(Why, WhatIsInTheWayIsTriedFirst) {
   r.gpus = 2;
   r.exclude = {"n0"};
   r.mem_per_node_mb = 4'000;
-  const JobId id = w.submit(kAlice, r);
+  const JobId id = w.submit(kCarol, r);
   w.schedule();
-  const AskOutlooks ask = w.question(kAlice, id);
+  const AskOutlooks ask = w.question(kCarol, id);
   ASSERT_GE(ask.reply.why_job().offers_size(), 2);
   EXPECT_TRUE(ask.reply.why_job().offers(0).change().has_exclude());
   EXPECT_TRUE(ask.reply.why_job().offers(1).change().has_gres());
@@ -98,20 +98,20 @@ TEST(Why, WhereALimitIsInTheWayLessOfAnythingIsTriedFirst) {
   s.qos.emplace_back().name = "small";
   s.qos.back().limit["gpu"] = 4'000;
   Full w(s);
-  EXPECT_FALSE(w.cancel(kAlice, JobId(1)).has_error());
+  EXPECT_FALSE(w.cancel(kCarol, JobId(1)).has_error());
   const auto in_small = [&](uint32_t gpus) {
     model::Request r = testing::gang(1, gpus);
     r.cpus_per_task = 2;
     r.exclude = {"n0"};
     wire::ApiRequest request = World::submission(r);
     request.mutable_submit()->mutable_spec()->set_qos("small");
-    const JobId id(w.ask(kAlice, request).submit().job_id());
+    const JobId id(w.ask(kCarol, request).submit().job_id());
     w.schedule();
     return id;
   };
   for (const char* node : {"n0", "n1"}) w.done(node, JobId(1));
   (void)in_small(3);
-  const AskOutlooks ask = w.question(kAlice, in_small(2));
+  const AskOutlooks ask = w.question(kCarol, in_small(2));
   const auto& offers = ask.reply.why_job().offers();
   EXPECT_EQ(ask.reply.why_job().job().status().waiting().reason(), static_cast<uint32_t>(model::WaitReason::kQosLimit));
   const auto place_of = [&](const auto& has) {
@@ -126,20 +126,20 @@ TEST(Why, WhereALimitIsInTheWayLessOfAnythingIsTriedFirst) {
 
 TEST(Why, OthersAreToldWhyButMayTryNothing) {
   Full w;
-  const JobId id = w.submit(kAlice, testing::gang(1));
-  const AskOutlooks ask = w.question(kBob, id);
+  const JobId id = w.submit(kCarol, testing::gang(1));
+  const AskOutlooks ask = w.question(kDave, id);
   EXPECT_EQ(ask.asked.size(), 1U);
   EXPECT_EQ(ask.reply.why_job().no_offers_why(), "it is somebody else's");
   EXPECT_GT(w.question(0, id).asked.size(), 1U) << "an administrator may";
-  EXPECT_EQ(w.question(kAlice, id, false).asked.size(), 1U) << "nobody wanted any";
+  EXPECT_EQ(w.question(kCarol, id, false).asked.size(), 1U) << "nobody wanted any";
 }
 
 TEST(Why, OneThatIsHeldIsAskedAsIfItWereNot) {
   Full w;
   wire::ApiRequest held = World::submission(testing::gang(1));
   held.mutable_submit()->mutable_spec()->set_hold_user(true);
-  const JobId id(w.ask(kAlice, held).submit().job_id());
-  const AskOutlooks ask = w.question(kAlice, id);
+  const JobId id(w.ask(kCarol, held).submit().job_id());
+  const AskOutlooks ask = w.question(kCarol, id);
   ASSERT_EQ(ask.asked.size(), 1U);
   EXPECT_EQ(ask.asked[0].eligible, w.now);
   EXPECT_EQ(ask.reply.why_job().no_offers_why(), "it is kept from the scheduler");
@@ -168,10 +168,10 @@ TEST(Why, AComponentIsKeptIfTheWholeIs) {
     *r.mutable_submit()->add_components() = r.submit().spec();
     r.mutable_submit()->mutable_components(0)->set_hold_user(is_held);
     r.mutable_submit()->mutable_spec()->set_hold_user(is_held);
-    const JobId first(w.ask(kAlice, r).submit().job_id());
+    const JobId first(w.ask(kCarol, r).submit().job_id());
     w.schedule();
     for (const uint32_t k : {0U, 1U}) {
-      const auto reply = w.ask(kAlice, Full::why(JobId(first.value + k))).why_job();
+      const auto reply = w.ask(kCarol, Full::why(JobId(first.value + k))).why_job();
       EXPECT_EQ(reply.is_kept(), is_held) << k;
       EXPECT_TRUE(reply.has_outlook());
       EXPECT_EQ(reply.no_offers_why(), "it has several components");
@@ -183,10 +183,10 @@ TEST(Why, OnlyChangesThatMayBeMadeAreTried) {
   Full w;
   EXPECT_TRUE(w.ask(0, partition("open")).has_ok()) << w.last_error;
   EXPECT_TRUE(w.ask(0, partition("closed", "root")).has_ok());
-  const JobId id = w.submit(kAlice, testing::gang(1));
+  const JobId id = w.submit(kCarol, testing::gang(1));
   w.schedule();
   std::vector<std::string> partitions;
-  const AskOutlooks ask = w.question(kAlice, id);
+  const AskOutlooks ask = w.question(kCarol, id);
   for (const wire::JobOffer& offer : ask.reply.why_job().offers())
     if (offer.change().has_partition()) partitions.push_back(offer.change().partition());
   EXPECT_THAT(partitions, ElementsAre("open"));
@@ -199,9 +199,9 @@ TEST(Why, NeverMoreThanSixteenAreTried) {
   r.cpus_per_task = 4;
   r.mem_per_node_mb = 4'000;
   r.exclude = {"n0"};
-  const JobId id = w.submit(kAlice, r);
+  const JobId id = w.submit(kCarol, r);
   w.schedule();
-  const AskOutlooks ask = w.question(kAlice, id);
+  const AskOutlooks ask = w.question(kCarol, id);
   EXPECT_EQ(ask.reply.why_job().offers_size(), static_cast<int>(kMostOffers));
   EXPECT_TRUE(ask.reply.why_job().offers_cut());
 }
@@ -213,29 +213,29 @@ TEST(Why, OfAJobWithLongListsFewAreTried) {
     EXPECT_TRUE(w.ask(0, partition("p" + std::to_string(i))).has_ok());
     r.mutable_submit()->mutable_spec()->add_partitions("p" + std::to_string(i));
   }
-  const JobId id(w.ask(kAlice, r).submit().job_id());
+  const JobId id(w.ask(kCarol, r).submit().job_id());
   w.schedule();
-  EXPECT_THAT(gpus_tried(w.question(kAlice, id)), ElementsAre(7, 6, 5, 4, 3)) << "admission holds each against ten";
+  EXPECT_THAT(gpus_tried(w.question(kCarol, id)), ElementsAre(7, 6, 5, 4, 3)) << "admission holds each against ten";
 }
 
 TEST(Why, AUserWhoAsksTooOftenIsToldToWait) {
   Full w;
-  const JobId id = w.submit(kAlice, testing::gang(1));
+  const JobId id = w.submit(kCarol, testing::gang(1));
   w.schedule();
-  for (int i = 0; i < 30; ++i) EXPECT_TRUE(w.ask(kAlice, Full::why(id)).has_why_job());
-  EXPECT_GT(w.ask(kAlice, Full::why(id)).error().retry_after_ms(), 0U);
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(w.ask(kCarol, Full::why(id)).has_why_job());
+  EXPECT_GT(w.ask(kCarol, Full::why(id)).error().retry_after_ms(), 0U);
   EXPECT_TRUE(w.ask(0, Full::why(id)).has_why_job()) << "others are not held up";
 }
 
 TEST(Why, OfAnArrayNoChangesAreTried) {
   Full w;
-  const JobId id = w.submit(kAlice, testing::gang(1));
+  const JobId id = w.submit(kCarol, testing::gang(1));
   wire::ApiRequest r = World::submission(testing::gang(1));
   *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{*model::TaskSet::parse("1-3"), 0, 0, 0, {}});
-  const AskOutlooks ask = w.question(kAlice, JobId(w.ask(kAlice, r).submit().job_id()));
+  const AskOutlooks ask = w.question(kCarol, JobId(w.ask(kCarol, r).submit().job_id()));
   EXPECT_EQ(ask.asked.size(), 1U);
   EXPECT_NE(ask.reply.why_job().no_offers_why(), "");
-  EXPECT_GT(w.question(kAlice, id).asked.size(), 1U);
+  EXPECT_GT(w.question(kCarol, id).asked.size(), 1U);
 }
 
 TEST(Why, TheStartThatThePassPlannedIsTold) {
