@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/time.h"
 #include "wire/field_reader.h"
 
 namespace gw::wire {
@@ -40,6 +41,12 @@ tl::unexpected<base::Error> out_of_range(const FieldBound& f, const std::string&
                        f.hint.empty() ? range : std::string(f.hint));
 }
 
+/// Times as people write them, instead of microseconds.
+std::string shown(const FieldBound& f, int64_t value) {
+  if (value < 0 || !f.name.ends_with("_us")) return fmt::to_string(value);
+  return f.or_unlimited ? base::format_duration(base::Duration{value}) : base::format_time(base::Time{value});
+}
+
 Status check_number(const FieldBound& f, uint64_t raw) {
   switch (f.type) {
     case FieldType::kBool:
@@ -54,7 +61,7 @@ Status check_number(const FieldBound& f, uint64_t raw) {
       const int64_t value = as_signed(f.type, raw);
       if (f.or_unlimited && value == std::numeric_limits<int64_t>::max()) return {};
       if (value >= f.least && (value < 0 || static_cast<uint64_t>(value) <= f.most)) return {};
-      return out_of_range(f, fmt::to_string(value));
+      return out_of_range(f, shown(f, value));
     }
   }
 }

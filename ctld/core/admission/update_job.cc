@@ -46,7 +46,8 @@ bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to
 bool is_as_before(const model::JobSpec& before, const model::JobSpec& after) {
   return before.request == after.request && before.partitions == after.partitions && before.qos == after.qos &&
          before.account == after.account && before.reservation == after.reservation &&
-         before.time_limit == after.time_limit && before.time_min == after.time_min;
+         before.time_limit == after.time_limit && before.time_min == after.time_min &&
+         before.licenses == after.licenses && before.not_preemptible == after.not_preemptible;
 }
 
 /// In place of when it ends the limit that comes to the same.

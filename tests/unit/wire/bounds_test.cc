@@ -1,6 +1,7 @@
 // What the door lets in: everything within the bounds, nothing beyond them, and a clear word about which.
 #include "wire/bounds.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -57,6 +58,8 @@ TEST(Bounds, RefuseNumbersThatWouldWrap) {
   EXPECT_EQ(error_of(r), "StartTime: -1 is out of range (a time between 1970 and 3000)");
   r.mutable_update_job()->set_begin_us(std::numeric_limits<int64_t>::max());
   EXPECT_NE(error_of(r), "");
+  r.mutable_update_job()->set_begin_us(int64_t{5'000} * 366 * 24 * 3600 * 1'000'000);
+  EXPECT_THAT(error_of(r), testing::StartsWith("StartTime: 6980-")) << "as people write times";
   r.mutable_update_job()->set_begin_us(1);
   for (const int64_t good : {int64_t{0}, int64_t{60'000'000}, std::numeric_limits<int64_t>::max()}) {
     r.mutable_update_job()->set_time_limit_us(good);
@@ -67,6 +70,8 @@ TEST(Bounds, RefuseNumbersThatWouldWrap) {
     r.mutable_update_job()->set_time_limit_us(bad);
     EXPECT_NE(error_of(r), "") << bad;
   }
+  r.mutable_update_job()->set_time_limit_us(int64_t{100'000} * 24 * 3600 * 1'000'000);
+  EXPECT_THAT(error_of(r), testing::HasSubstr(": 100000-00:00:00 is out of range"));
   ApiRequest cancel;
   cancel.mutable_cancel()->set_signo(-9);
   EXPECT_EQ(error_of(cancel), "signal: -9 is out of range (from 0 to 64)");
