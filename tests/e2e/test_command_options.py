@@ -146,7 +146,7 @@ def test_the_configuration_is_shown_under_slurms_keys(make_cluster):
     assert shown["LaunchParameters"] == "(null)" and shown["MpiDefault"] == "pmix"
     assert shown["SlurmUser"] == "root(0)" and shown["SLURM_CONF"].endswith("gangway.yaml")
     conf = (cluster.dir / "run").resolve() / "gangway.yaml"
-    conf.write_text(conf.read_text() + "scheduler: {order: multifactor, order_weights: {age: 77}, reclaim: none}\n")
+    conf.write_text(conf.read_text().replace("scheduler: {", "scheduler: {order: multifactor, order_weights: {age: 77}, reclaim: none, "))
     cluster.run("gcontrol", "reconfigure")
     shown = shown_config(cluster)
     assert shown["PriorityType"] == "priority/multifactor"

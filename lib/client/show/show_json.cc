@@ -167,7 +167,8 @@ void add_state(Json& j, const JobRow& row) {
   j["lost_gpu_seconds"] = lost_gpu_seconds(job);
   j["waited_for"] = Json::object();
   for (const auto& [cause, seconds] : waited_seconds(job)) j["waited_for"][std::string(model::name(cause))] = seconds;
-  if (const auto range = start_range_seconds(job); !range.empty()) j["start_range"] = range;
+  const auto range = start_range_seconds(job);
+  j["start_range"] = range.empty() ? Json(nullptr) : Json(range);
   if (suspended_at(job)) j["suspended_because"] = why_suspended(job);
 }
 

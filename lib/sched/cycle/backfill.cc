@@ -46,7 +46,7 @@ std::optional<PartStart> earliest_part(Session& session, const Served& served, c
   for (const std::string& name : component.partitions) {
     const PartitionFacts* p = open_partition(session, job, name);
     if (p == nullptr) continue;
-    auto options = options_for(session, served, job, *p, job.time_limit);
+    auto options = options_for(session, served, component, *p, job.time_limit);
     if (!options) continue;
     options->timeline = &timeline;
     ++session.plan.placements;

@@ -51,11 +51,11 @@ bool is_open(const Session& session, const Served& served, const std::string& pa
 
 namespace {
 
-/// How close together the job's parts must be by now.
-Closeness wanted_closeness(Session& session, const PendingJob& job) {
-  Closeness wanted = closeness_of(job.request, job.eligible, session.now);
+/// How close together what a request asks for must be by now.
+Closeness wanted_closeness(Session& session, const model::Request& request, Time eligible) {
+  Closeness wanted = closeness_of(request, eligible, session.now);
   if (session.settles)
-    while (wanted.until != Time::never()) wanted = closeness_of(job.request, job.eligible, wanted.until);
+    while (wanted.until != Time::never()) wanted = closeness_of(request, eligible, wanted.until);
   if (wanted.until != Time::never()) session.change_at(wanted.until);
   return wanted;
 }
@@ -75,7 +75,7 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   length = cut_to_deadline(job, session.now, length);
   options.timeline = session.lending != nullptr ? session.lending : &session.backfill.seen_by(served.is_guaranteed);
   options.span = {session.now, session.now + length};
-  const Closeness close = wanted_closeness(session, job);
+  const Closeness close = wanted_closeness(session, job.request, job.eligible);
   options.level = close.level;
   options.switches = close.switches;
   const Policy& policy = session.view.policy();
@@ -87,6 +87,16 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   if (why_closed(session.view.reservations(), job, session.now, length)) return std::nullopt;
   options.reservation = job.reservation;
   options.inside = &r->second.nodes;
+  return options;
+}
+
+std::optional<PlacementOptions> options_for(Session& session, const Served& served, const Component& part,
+                                            const PartitionFacts& partition, Duration length) {
+  auto options = options_for(session, served, served.job, partition, length);
+  if (!options || part.id == served.job.id) return options;
+  const Closeness close = wanted_closeness(session, part.request, served.job.eligible);
+  options->level = close.level;
+  options->switches = close.switches;
   return options;
 }
 
@@ -153,7 +163,7 @@ bool fits(Session& session, const Served& served, const PartitionFacts& partitio
 
 bool only_holds_out(Session& session, const Served& served) {
   const PendingJob& job = served.job;
-  if (closeness_of(job.request, job.eligible, session.now).until == Time::never()) return false;
+  if (Queue::next_change_of(job, session.now) == Time::never()) return false;
   session.settles = true;
   const bool would_start = std::any_of(job.partitions.begin(), job.partitions.end(), [&](const std::string& name) {
     return is_open(session, served, name) && fits(session, served, *session.capacity().partition(name));

@@ -87,6 +87,10 @@ bool is_open(const Session& session, const Served& served, const std::string& pa
 std::optional<PlacementOptions> options_for(Session& session, const Served& served, const PendingJob& job,
                                             const PartitionFacts& partition, Duration length);
 
+/// Likewise of one part of the served job, which it may be as a whole: how close together it must be is its own.
+std::optional<PlacementOptions> options_for(Session& session, const Served& served, const Component& part,
+                                            const PartitionFacts& partition, Duration length);
+
 /// Of the length what the job's reservation leaves of it, and its deadline where it may run shorter than its limit.
 Duration cut_length(const Session& session, const PendingJob& job, Duration length);
 

@@ -27,7 +27,7 @@ std::optional<std::string> missed_deadline(Session& session, const PendingJob& j
 bool place_part(Session& session, Served& served, const Component& part, const std::string& partition, Duration length,
                 Group& group) {
   const PartitionFacts& facts = *session.capacity().partition(partition);
-  auto options = options_for(session, served, served.job, facts, length);
+  auto options = options_for(session, served, part, facts, length);
   if (!options) return false;
   length = cut_length(session, served.job, length);
   options->span.to = session.now + length;

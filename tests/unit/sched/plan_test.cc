@@ -38,6 +38,21 @@ TEST(Plan, PriorityThenAge) {
   EXPECT_EQ(started(plan(c.view, {}, {})), (std::vector<uint32_t>{3}));
 }
 
+TEST(Plan, EachComponentHasALocalityOfItsOwn) {
+  const auto start_of = [](bool leader, bool component) {
+    Cluster c(2, machine(16, 8, 64'000));  // two GPUs to a switch
+    PendingJob job = pending(1, gang(1, 2));
+    model::Request other = gang(1, 4);
+    if (leader) job.request.locality = {{model::Locality::kPcie}};
+    if (component) other.locality = {{model::Locality::kPcie}};
+    job.components = {{JobId(2), other, {"main"}}};
+    c.apply(JobQueued{job});
+    return started(plan(c.view, {}, {}));
+  };
+  EXPECT_EQ(start_of(true, false), (std::vector<uint32_t>{1, 2})) << "what the first wants close need not be for both";
+  EXPECT_TRUE(start_of(false, true).empty()) << "no switch has four GPUs";
+}
+
 TEST(Plan, ViewIsUnchanged) {
   Cluster c(1, machine(16, 8, 64'000));
   c.apply(JobQueued{pending(1, gang(1, 8))});
