@@ -165,6 +165,7 @@ struct Reload {
 struct Note {
   bool is_warning = false;
   std::string text;
+  bool is_in_history = false;  ///< It tells of an event that has a row: of a storm of them not all are written.
 };
 
 using Outgoing =

@@ -390,7 +390,7 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
 }
 
 void Server::EffectRunner::carry_out(Note& note) {
-  const auto left_out = log_.take(server_.clock_.now(), note.is_warning);
+  const auto left_out = note.is_in_history ? log_.take(server_.clock_.now(), note.is_warning) : 0;
   if (!left_out) return;
   if (*left_out > 0)
     spdlog::warn("event=\"lines left out\" count={} text=\"too many at once; gcontrol show events has them\"",

@@ -1,7 +1,9 @@
 // Forecasts when waiting jobs will start (lib/forecast), again and again: the scheduler's thread copies what it sees,
 // and a thread of its own, which has the lowest priority and a tenth of one core at most, continues the queue from
-// there. Invariants: one forecast is made at a time; neither the loop nor a pass waits for it, but for the copy;
-// nothing is called after destruction, which does not wait for a forecast to be finished.
+// there.
+// Invariants: one forecast is made at a time; neither the loop nor a pass waits for it, but for the copy; nothing is
+// called after destruction, which does not wait for a forecast to be finished; whatever goes wrong with one, the
+// controller goes on. Of a queue that is too long for the time of a forecast fewer jobs are looked at.
 #pragma once
 
 #include <atomic>
@@ -40,7 +42,9 @@ class StartForecaster {
   std::function<const forecast::RunTimes&()> known_;
   std::function<void(const Drawn&)> done_;
   io::Timer timer_;
-  bool is_due_ = false;
+  bool is_due_ = false;      // One is waited for, or under way.
+  bool is_resting_ = false;  // It is waited for.
+  size_t most_waiting_;      // Jobs that are looked at.
   std::atomic<bool> is_stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::thread thread_;
@@ -48,6 +52,7 @@ class StartForecaster {
   void copy();
   void draw(const std::shared_ptr<const sched::PassInput>& input);
   void finish(const base::Result<Drawn>& drawn, base::Duration took);
+  void adapt(const base::Result<Drawn>& drawn);
 };
 
 }  // namespace gw::ctld

@@ -10,9 +10,13 @@ namespace {
 constexpr double kOutside =
     0.08;  // Of the scores, on each side: waits that are still too young to count are long ones.
 
-/// What errors are measured by: the width of what was drawn, a minute at least.
-double width_of(const StartRange& drawn) {
-  return std::max(static_cast<double>((drawn.high - drawn.low).us), static_cast<double>(base::seconds(60).us));
+constexpr double kMostScore = 10;  // No single start makes ranges endless.
+
+/// What errors are measured by: the width of what was drawn; at least a tenth of the wait, and a minute.
+double width_of(const StartRange& drawn, Time at) {
+  const double wait = static_cast<double>((drawn.likely - at).us);
+  return std::max(
+      {static_cast<double>((drawn.high - drawn.low).us), 0.1 * wait, static_cast<double>(base::seconds(60).us)});
 }
 
 bool is_bounded(const StartRange& drawn) { return drawn.high != Time::never(); }
@@ -20,13 +24,15 @@ bool is_bounded(const StartRange& drawn) { return drawn.high != Time::never(); }
 }  // namespace
 
 void Calibration::told(base::JobId job, Time at, const StartRange& drawn) {
-  if (is_bounded(drawn) && drawn.high >= at && open_.size() < kMostOpen) open_.emplace(job, drawn);
+  if (is_bounded(drawn) && drawn.high >= at && open_.size() < kMostOpen) open_.emplace(job, Told{drawn, at});
 }
 
 void Calibration::started(base::JobId job, Time at) {
   const auto told = open_.find(job);
   if (told == open_.end()) return;
-  scores_.push_back(static_cast<double>((at - told->second.likely).us) / width_of(told->second));
+  const auto& [drawn, when] = told->second;
+  const double score = static_cast<double>((at - drawn.likely).us) / width_of(drawn, when);
+  scores_.push_back(std::clamp(score, -kMostScore, kMostScore));
   if (scores_.size() > kMostScores) scores_.pop_front();
   open_.erase(told);
 }
@@ -39,7 +45,7 @@ StartRange Calibration::widened(const StartRange& drawn, Time now) const {
     const double last = static_cast<double>(sorted.size() - 1);
     const auto at = [&](double part) {
       const double score = sorted[static_cast<size_t>(part * last)];
-      return drawn.likely + Duration{static_cast<int64_t>(score * width_of(drawn))};
+      return drawn.likely + Duration{static_cast<int64_t>(score * width_of(drawn, now))};
     };
     out.low = at(kOutside);
     out.high = at(1 - kOutside);

@@ -23,14 +23,19 @@ class Calibration {
   /// The first estimate of a job is the one that is judged.
   void told(base::JobId job, Time at, const StartRange& drawn);
   void started(base::JobId job, Time at);
-  /// It will not start any more.
+  /// It will not start any more, or something was changed about it: its start says nothing of the estimate.
   void gone(base::JobId job) { open_.erase(job); }
   /// What is to be told now, where this was drawn.
   StartRange widened(const StartRange& drawn, Time now) const;
   size_t scores() const { return scores_.size(); }
+  size_t open() const { return open_.size(); }
 
  private:
-  std::map<base::JobId, StartRange> open_;
+  struct Told {
+    StartRange drawn;
+    Time at;
+  };
+  std::map<base::JobId, Told> open_;
   std::deque<double> scores_;  // (start - likely) / width of what was drawn
 };
 

@@ -32,16 +32,22 @@ base::Result<std::map<base::JobId, StartRange>> estimate_starts(const sched::Pas
   const RunTimeDraws draws(known, input.running, input.now);
   Random seeds(question.seed);
   assumed.go_on = question.go_on;
-  for (uint32_t i = 0; i < question.samples && !starts.empty(); ++i) {
+  const auto goes_on = [&question] { return !question.go_on || question.go_on(); };
+  uint32_t whole = 0;
+  for (uint32_t i = 0; i < question.samples && !starts.empty() && goes_on(); ++i) {
     Random random(seeds.next());
     assumed.run_time = [&](uint32_t uid, Duration limit, Duration ran) { return draws.draw(uid, limit, ran, random); };
     GW_TRY(view, sched::restore_view(input));
     GW_TRY(ahead, look_ahead(input, *view, assumed));
-    if (question.go_on && !question.go_on()) break;  // this one may have been cut short
+    if (!goes_on()) break;  // this one may have been cut short
+    ++whole;
     for (const JobForecast& job : ahead)
       if (const auto asked = starts.find(job.id); asked != starts.end())
         asked->second.push_back(job.first_start ? job.first_start : Time::never());
   }
+  if (!starts.empty() && whole < std::min(question.samples, question.least_samples))
+    return base::fail(base::ErrorCode::kUnavailable,
+                      "the time was up before the queue had been continued often enough");
   std::map<base::JobId, StartRange> out;
   for (auto& [id, times] : starts) {
     if (times.empty()) continue;

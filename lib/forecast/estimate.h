@@ -22,7 +22,8 @@ struct StartRange {
 
 struct Question {
   std::set<base::JobId> jobs;    ///< That wait; empty: all that do.
-  uint32_t samples = 20;         ///< So often the queue is continued.
+  uint32_t samples = 20;         ///< So often the queue is continued,
+  uint32_t least_samples = 8;    ///< and so often at least, or nothing is known.
   uint64_t most_passes = 2'000;  ///< Of each.
   uint64_t seed = 0;
   std::function<bool()> go_on = nullptr;  ///< Told false, the samples that are whole by then are all there are.
@@ -30,7 +31,7 @@ struct Question {
 };
 
 /// Of the jobs that were asked about and wait. Errors: what restore_view() refuses; the scheduler does not come to
-/// rest.
+/// rest; kUnavailable: it was told to stop before there were samples enough.
 base::Result<std::map<base::JobId, StartRange>> estimate_starts(const sched::PassInput& input, const RunTimes& known,
                                                                 const Question& question);
 

@@ -144,10 +144,8 @@ class Forward {
     ends_.emplace(when, id);
   }
 
-  bool is_enough() const {
-    const bool is_given_up = passes_ >= assumed_.most_passes || (assumed_.go_on && !assumed_.go_on());
-    return is_given_up || (awaited_.empty() && !assumed_.until_started.empty());
-  }
+  bool is_given_up() const { return passes_ >= assumed_.most_passes || (assumed_.go_on && !assumed_.go_on()); }
+  bool is_enough() const { return is_given_up() || (awaited_.empty() && !assumed_.until_started.empty()); }
 
   /// When the run is over that began then and may last until `limit`.
   Time end_of_run(uint32_t uid, Time started, Time limit) const {
@@ -159,6 +157,7 @@ class Forward {
 
   base::Status plan_to_rest() {
     const auto carry_out_all = [this](const sched::Plan& plan) -> base::Result<bool> {
+      if (is_given_up()) return false;
       ++passes_;
       timer_ = plan.next_change_at;
       const uint64_t before = changes_;

@@ -28,11 +28,19 @@ uint64_t Random::next() {
 void RunTimes::add(const Run& run) {
   if (run.ran.us <= 0 || run.limit.us <= 0) return;
   latest_.push_back(run);
-  if (latest_.size() > kMost) latest_.pop_front();
+  if (++of_users_[run.uid] > kMostOfUser)
+    forget(std::find_if(latest_.begin(), latest_.end(), [&run](const Run& r) { return r.uid == run.uid; }));
+  if (latest_.size() > kMost) forget(latest_.begin());
+}
+
+void RunTimes::forget(std::deque<Run>::iterator run) {
+  const auto of_user = of_users_.find(run->uid);
+  if (--of_user->second == 0) of_users_.erase(of_user);
+  latest_.erase(run);
 }
 
 RunTimeDraws::RunTimeDraws(const RunTimes& known, const std::vector<sched::RunningJob>& running, Time now) {
-  for (const RunTimes::Run& run : known.latest()) add(run.uid, run.limit, run.ran, true);
+  for (const RunTimes::Run& run : known.latest()) add(run.uid, run.limit, run.ran, run.is_over);
   for (const sched::RunningJob& r : running) {
     const bool is_part = !r.job || r.job->whole || r.job->gang || r.job->suspended;
     if (is_part || r.is_leaving || r.started >= now) continue;

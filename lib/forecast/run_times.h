@@ -31,22 +31,27 @@ class Random {
   uint64_t state_;
 };
 
-/// Runs that came to their end by themselves or by their time limit.
+/// Runs that came to their end by themselves or by their time limit, and those that somebody ended before.
 class RunTimes {
  public:
   struct Run {
     uint32_t uid = 0;
     Duration limit = base::kUnlimited;
     Duration ran = {};
+    bool is_over = true;  ///< False: it would have run longer.
     bool operator==(const Run&) const = default;
   };
-  static constexpr size_t kMost = 4'096;  ///< The latest.
+  static constexpr size_t kMost = 4'096;      ///< The latest,
+  static constexpr size_t kMostOfUser = 512;  ///< and of each user: one array of his is not all that is known.
 
   void add(const Run& run);
   const std::deque<Run>& latest() const { return latest_; }
 
  private:
   std::deque<Run> latest_;
+  std::map<uint32_t, size_t> of_users_;  // how many of them
+
+  void forget(std::deque<Run>::iterator run);
 };
 
 /// A RunTimes put in order, beside what runs now.

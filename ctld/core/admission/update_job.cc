@@ -41,13 +41,13 @@ namespace {
 /// Fields that a job may only be given while it waits.
 bool changes_place(const wire::UpdateJobRequest& u) { return wire::says_where_to_run(u); }
 
-/// What it asks for, and where, is as before: it need not fit anew. A job that can run nowhere any more, because its
-/// partition or its reservation is gone, can still be given another dependency.
+/// All but when it may start, and after whom, is as before: it need not fit anew. A job that can run nowhere any more,
+/// because its partition or its reservation is gone, can still be given another dependency.
 bool is_as_before(const model::JobSpec& before, const model::JobSpec& after) {
-  return before.request == after.request && before.partitions == after.partitions && before.qos == after.qos &&
-         before.account == after.account && before.reservation == after.reservation &&
-         before.time_limit == after.time_limit && before.time_min == after.time_min &&
-         before.licenses == after.licenses && before.not_preemptible == after.not_preemptible;
+  model::JobSpec same = after;
+  same.dependency = before.dependency;
+  same.begin = before.begin;
+  return same == before;
 }
 
 /// In place of when it ends the limit that comes to the same.

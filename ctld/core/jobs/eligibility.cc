@@ -84,6 +84,7 @@ namespace {
 
 void look_at(Core& core, Job& job) {
   model::Waiting& waiting = *job.waiting();
+  core.planning.forecasts.forget(job.id);
   shun_no_longer_than_due(core, job);
   look_at_dependencies(core, job);
   const Time not_before = std::max(job.spec.begin, waiting.not_before);

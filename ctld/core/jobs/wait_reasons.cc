@@ -139,15 +139,17 @@ Time planned_start_of(const Core& core, const Job& job) {
   return planned == core.planning.estimates.end() ? Time{} : std::max(planned->second.start, core.now);
 }
 
-/// As the latest forecast has it.
+/// As the latest forecast has it; what is planned is the latest.
 void put_range(const Core& core, const Job& job, wire::Waiting& out) {
   if (job.waiting()->reason != WaitReason::kNone) return;
   const forecast::StartRange* range = core.planning.forecasts.find(leader_of(core, job).id, core.now);
   if (range == nullptr || range->low == Time::never()) return;
+  const Time planned = planned_start_of(core, job), last = planned ? planned : Time::never();
+  const auto put = [&](Time t) { return t == Time::never() && !planned ? 0 : std::clamp(t, core.now, last).us; };
   wire::StartRange& shown = *out.mutable_start_range();
-  shown.set_low_us(std::max(range->low, core.now).us);
-  if (range->likely != Time::never()) shown.set_likely_us(std::max(range->likely, core.now).us);
-  if (range->high != Time::never()) shown.set_high_us(range->high.us);
+  shown.set_low_us(put(range->low));
+  shown.set_likely_us(put(range->likely));
+  shown.set_high_us(put(range->high));
 }
 
 }  // namespace

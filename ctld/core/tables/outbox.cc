@@ -50,19 +50,19 @@ void Outbox::refuse_at_once(ConnId conn, uint64_t request_id, const base::Error&
 
 void Outbox::job_event(const model::Job& job, const std::string& kind, const std::string& text, Actor uid) {
   write(store::Event{now_, job.id, {}, kind, text, uid});
-  note(line_of(kind,
-               fmt::format(" job={} user={} qos={}", job.id.value, value_of(job.spec.user), value_of(job.spec.qos)),
-               text, uid));
+  note_event(line_of(
+      kind, fmt::format(" job={} user={} qos={}", job.id.value, value_of(job.spec.user), value_of(job.spec.qos)), text,
+      uid));
 }
 
 void Outbox::event(const std::string& kind, const std::string& text, Actor uid) {
   write(store::Event{now_, {}, {}, kind, text, uid});
-  note(line_of(kind, "", text, uid));
+  note_event(line_of(kind, "", text, uid));
 }
 
 void Outbox::node_event(const model::Node& node, const std::string& kind, const std::string& text, Actor uid) {
   write(store::Event{now_, {}, node.config.name, kind, text, uid});
-  note(line_of(kind, " node=" + value_of(node.config.name), text, uid), kind != "registered");
+  note_event(line_of(kind, " node=" + value_of(node.config.name), text, uid), kind != "registered");
 }
 
 }  // namespace gw::ctld

@@ -45,6 +45,10 @@ class Outbox {
   }
 
  private:
+  void note_event(std::string text, bool is_warning = false) {
+    out_.push_back(Note{is_warning, std::move(text), /*is_in_history=*/true});
+  }
+
   base::Time now_;
   store::Batch writes_;
   std::vector<Outgoing> out_;

@@ -4,20 +4,27 @@
 namespace gw::ctld {
 namespace {
 
-/// It ended by itself, by its limit, or because its user had enough of it: jobs like it will, too.
+/// It ended by itself or by its limit: jobs like it will, too.
 bool is_usual(model::JobState state) {
   using enum model::JobState;
-  return state == kCompleted || state == kFailed || state == kTimeout || state == kOutOfMemory || state == kCancelled;
+  return state == kCompleted || state == kFailed || state == kTimeout || state == kOutOfMemory;
 }
 
 }  // namespace
 
-void StartForecasts::take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now) {
+void StartForecasts::take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now,
+                          const std::function<bool(base::JobId)>& waits) {
   told_.clear();
   for (const auto& [job, range] : drawn) {
+    if (!waits(job)) continue;  // it has started, or was held, while that was worked out
     told_.emplace_hint(told_.end(), job, calibration_.widened(range, now));
     calibration_.told(job, now, range);
   }
+}
+
+void StartForecasts::forget(base::JobId job) {
+  calibration_.gone(job);
+  told_.erase(job);
 }
 
 void StartForecasts::started(base::JobId job, base::Time now) {
@@ -26,11 +33,12 @@ void StartForecasts::started(base::JobId job, base::Time now) {
 }
 
 void StartForecasts::ended(const model::Job& job) {
-  calibration_.gone(job.id);
-  told_.erase(job.id);
+  forget(job.id);
   const model::Ended* ended = job.ended();
-  if (ended == nullptr || !ended->started || !is_usual(job.state)) return;
-  run_times_.add({job.spec.uid, job.spec.time_limit, ended->ended - ended->started - ended->stood_still});
+  const bool is_cut_short = job.state == model::JobState::kCancelled;  // so it would have run longer
+  if (ended == nullptr || !ended->started || (!is_usual(job.state) && !is_cut_short)) return;
+  const base::Duration ran = ended->ended - ended->started - ended->stood_still;
+  run_times_.add({job.spec.uid, job.spec.time_limit, ran, !is_cut_short});
 }
 
 const forecast::StartRange* StartForecasts::find(base::JobId job, base::Time now) const {

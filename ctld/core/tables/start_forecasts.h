@@ -3,6 +3,7 @@
 // Invariants: it is shown and decides nothing; what is remembered is bounded; a job has a range only while it waits.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "forecast/calibration.h"
@@ -13,16 +14,20 @@ namespace gw::ctld {
 
 class StartForecasts {
  public:
-  /// A new forecast of all that wait and could be looked at; those that were told before and are not in it have none
-  /// any more.
-  void take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now);
+  /// A new forecast of all that waited and could be looked at when it was begun; those that were told before and are
+  /// not in it have none any more. `waits`: does the job still, before the scheduler?
+  void take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now,
+            const std::function<bool(base::JobId)>& waits);
   /// A waiting job starts.
   void started(base::JobId job, base::Time now);
+  /// Something was changed about a job, or it no longer waits before the scheduler: what was told of it is void.
+  void forget(base::JobId job);
   /// A job is over.
   void ended(const model::Job& job);
   const forecast::RunTimes& run_times() const { return run_times_; }
   /// Null: none is told, or it did not start within that range.
   const forecast::StartRange* find(base::JobId job, base::Time now) const;
+  const forecast::Calibration& calibration() const { return calibration_; }
 
  private:
   forecast::RunTimes run_times_;

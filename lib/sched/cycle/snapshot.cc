@@ -41,28 +41,31 @@ void take_queue(const Queue& queue, PassInput& out) {
   std::sort(out.queue.begin(), out.queue.end(), [](const PendingJob& a, const PendingJob& b) { return a.id < b.id; });
 }
 
-/// Those that the order puts first, and those for whom others leave.
-void take_first(const ClusterView& view, size_t most, PassInput& out) {
+/// Of each class as many as of the others, best first; those for whom others leave, and those that are suspended.
+void take_some(const ClusterView& view, size_t most, PassInput& out) {
   struct Place {
     const Rank* rank = nullptr;
     const PendingJob* job = nullptr;
   };
+  const auto& classes = view.queue().classes();
+  const size_t of_each = std::max<size_t>(most / std::max<size_t>(classes.size(), 1), 1);
   std::vector<Place> places;
-  places.reserve(view.queue().size());
-  for (const auto& [key, job_class] : view.queue().classes()) {
+  for (const auto& [key, job_class] : classes) {
     size_t of_class = 0;
-    for (const auto& [rank, job] : job_class.members)
-      if (++of_class <= most) places.push_back({&rank, &job});
+    for (auto at = job_class.members.begin(); at != job_class.members.end() && of_class < of_each; ++at, ++of_class)
+      places.push_back({&at->first, &at->second});
   }
   const auto last = places.begin() + static_cast<std::ptrdiff_t>(std::min(most, places.size()));
   std::nth_element(places.begin(), last, places.end(),
                    [](const Place& a, const Place& b) { return *a.rank < *b.rank; });
   std::set<JobId> taken;
-  for (auto at = places.begin(); at != last; ++at)
-    if (taken.insert(at->job->id).second) out.queue.push_back(*at->job);
-  for (const auto& [made, nomination] : view.nominations())
-    if (const PendingJob* job = view.queue().find(nomination.job); job != nullptr && taken.insert(job->id).second)
-      out.queue.push_back(*job);
+  const auto take = [&](const PendingJob* job) {
+    if (job != nullptr && taken.insert(job->id).second) out.queue.push_back(*job);
+  };
+  for (auto at = places.begin(); at != last; ++at) take(at->job);
+  for (const auto& [made, nomination] : view.nominations()) take(view.queue().find(nomination.job));
+  for (const auto& [id, job] : view.running())
+    if (job->suspended) take(view.queue().find(job->suspended));
   std::sort(out.queue.begin(), out.queue.end(), [](const PendingJob& a, const PendingJob& b) { return a.id < b.id; });
 }
 
@@ -205,7 +208,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget, si
   out.policy = view.policy();
   out.order = view.order().name();
   const bool is_whole = view.queue().size() <= most_waiting;
-  is_whole ? take_queue(view.queue(), out) : take_first(view, most_waiting, out);
+  is_whole ? take_queue(view.queue(), out) : take_some(view, most_waiting, out);
   take_running(view, out);
   for (const auto& [name, reservation] : view.reservations()) out.reservations.push_back(reservation);
   out.usage = view.usage();

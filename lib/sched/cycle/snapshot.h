@@ -53,8 +53,8 @@ struct PassInput {
   Time next_change = Time::never();
 };
 
-/// Copies everything that plan() would look at; if more jobs wait than `most_waiting`, only those of them that the
-/// order of the queue puts first, and nothing of where the passes before have stopped.
+/// Copies everything that plan() would look at; if more jobs wait than `most_waiting`, only about so many of them,
+/// of each class the first, and nothing of where the passes before have stopped.
 PassInput take_input(const ClusterView& view, Time now, const Budget& budget, size_t most_waiting = SIZE_MAX);
 /// A view that plan() cannot tell from the one that the input was taken from. Errors: what cannot be the state of any
 /// cluster (a name or id twice, a share on a node that is not there, a resource held twice), so that input may come

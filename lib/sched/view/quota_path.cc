@@ -38,9 +38,10 @@ QuotaPath quota_path_of(const ClusterView& view, const PendingJob& job, Time now
   const QuotaTree& tree = view.quota().tree();
   out.asked = tree.count(job)[kGpu];
   if (tree.is_flat() || out.asked == 0) return out;
-  const QuotaReport report = report_quotas(view);
-  const bool by_fair = view.policy().reclaim == Reclaim::kFairShare;
   const uint32_t leaf = tree.leaf_of(job.qos);
+  if (tree.qos(leaf).parent == kNoQos || (tree.qos(leaf).is_own && tree.qos(leaf).parent == 0)) return out;
+  const QuotaReport report = report_quotas(view, /*counts_jobs=*/false);
+  const bool by_fair = view.policy().reclaim == Reclaim::kFairShare;
   for (uint32_t qos = leaf; tree.qos(qos).parent != kNoQos; qos = tree.qos(qos).parent) {
     add_holders(report, qos, by_fair, out.holders);
     if (tree.qos(qos).is_own) continue;  // what it holds counts at its QOS
@@ -51,7 +52,7 @@ QuotaPath quota_path_of(const ClusterView& view, const PendingJob& job, Time now
   std::stable_sort(out.holders.begin(), out.holders.end(),
                    [](const QuotaHolder& a, const QuotaHolder& b) { return a.beyond > b.beyond; });
   if (out.holders.size() > kMostHolders) out.holders.resize(kMostHolders);
-  for (QuotaHolder& holder : out.holders) holder.verdict = explain_taking(view, job.qos, holder.name, now);
+  for (QuotaHolder& holder : out.holders) holder.verdict = explain_taking(view, job.qos, holder.name, now, kMostAsked);
   return out;
 }
 

@@ -27,11 +27,12 @@ struct QuotaHolder {
 };
 
 struct QuotaPath {
-  uint64_t asked = 0;            ///< By the job.
-  std::vector<QuotaStep> steps;  ///< From its QOS up, without the root. Empty: there are no QOS, or it asks for no GPU.
+  uint64_t asked = 0;                ///< By the job.
+  std::vector<QuotaStep> steps;      ///< From its QOS up, without the root. Empty: it is at no QOS, or asks for no GPU.
   std::vector<QuotaHolder> holders;  ///< Those with most beyond first, kMostHolders at most.
 };
 constexpr size_t kMostHolders = 3;
+constexpr size_t kMostAsked = 16;  ///< Jobs of each that a verdict looks at.
 
 QuotaPath quota_path_of(const ClusterView& view, const PendingJob& job, Time now);
 

@@ -52,7 +52,7 @@ std::vector<Loan> loans_below(const QuotaTree& tree, uint32_t parent, size_t res
   return out;
 }
 
-QuotaReport report_quotas(const ClusterView& view) {
+QuotaReport report_quotas(const ClusterView& view, bool counts_jobs) {
   const Quotas quotas(view.quota());
   const size_t size = quotas.tree().nodes().size();
   QuotaReport report{quotas.tree(), quotas.shares(), quotas.tally(), {}, {}, {}, {}, {}, {}, {}};
@@ -81,7 +81,7 @@ QuotaReport report_quotas(const ClusterView& view) {
     report.covered.push_back(covers.guaranteed.covered(s));
     if (covers.fair) report.fair_covered.push_back(covers.fair->covered(s));
   }
-  count_jobs(view, report);
+  if (counts_jobs) count_jobs(view, report);
   return report;
 }
 
@@ -99,8 +99,9 @@ Quantities wish_of(const QuotaLedger& ledger, uint32_t leaf, uint32_t from) {
 /// Asks the rules, by the judgement of the victim search, on behalf of a job that wants ever more GPUs.
 class Explainer {
  public:
-  Explainer(const ClusterView& view, uint32_t preemptor, uint32_t from, Time now)
+  Explainer(const ClusterView& view, uint32_t preemptor, uint32_t from, Time now, size_t most_tried)
       : view_(view),
+        most_tried_(most_tried),
         now_(now),
         labels_(view, preemptor, wish_of(view.quota(), preemptor, from)),
         quotas_(labels_.quotas()),
@@ -138,6 +139,7 @@ class Explainer {
 
   static constexpr size_t kMostListed = 20;
   const ClusterView& view_;
+  const size_t most_tried_;
   const Time now_;
   Labels labels_;
   const Quotas& quotas_;
@@ -194,7 +196,7 @@ class Explainer {
       for (const Victim& v : all)
         if (v.all[kGpu] > 0 && permission_.is_borrowed(v.candidate) == borrowed) order.push_back(&v);
     say_labels(order);
-    if (order.size() > kMostTried) order.resize(kMostTried);
+    if (order.size() > most_tried_) order.resize(most_tried_);
     Gone gone;
     Quotas after = quotas_;
     uint64_t held = 0;
@@ -262,8 +264,8 @@ class Explainer {
     }
     if (victims.size() > kMostListed)
       out_.lines.push_back(fmt::format("and {} more jobs", victims.size() - kMostListed));
-    if (victims.size() > kMostTried)
-      out_.lines.push_back(fmt::format("only the first {} of its jobs are looked at", kMostTried));
+    if (victims.size() > most_tried_)
+      out_.lines.push_back(fmt::format("only the first {} of its jobs are looked at", most_tried_));
   }
 
   void say_permit(const Permit& permit) {
@@ -314,14 +316,15 @@ class Explainer {
 
 }  // namespace
 
-TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from, Time now) {
+TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from, Time now,
+                           size_t most_tried) {
   const QuotaTree& tree = view.quota().tree();
   const auto bare = [](const std::string& qos) { return qos == model::kRootQos ? std::string() : qos; };
   // From an inner QOS means from all that is below it.
   const uint32_t taken = tree.find(bare(from)).value_or(0);
   const uint32_t own = tree.leaf_of(bare(preemptor));
   const bool is_above = tree.common(own, taken) == taken;
-  return Explainer(view, own, is_above ? tree.leaf_of(bare(from)) : taken, now).run();
+  return Explainer(view, own, is_above ? tree.leaf_of(bare(from)) : taken, now, most_tried).run();
 }
 
 }  // namespace gw::sched

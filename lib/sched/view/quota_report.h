@@ -29,9 +29,9 @@ struct QuotaReport {
   /// count).
   std::vector<Quantities> covered, fair_covered;
   std::vector<Loan> loans;
-  std::vector<uint32_t> running, waiting;  ///< Jobs by QOS, with those below.
+  std::vector<uint32_t> running, waiting;  ///< Jobs by QOS, with those below, if they are counted.
 };
-QuotaReport report_quotas(const ClusterView& view);
+QuotaReport report_quotas(const ClusterView& view, bool counts_jobs = true);
 
 /// Who lends what to whom below `parent`: lenders with most to spare first, borrowers with most borrowed first; ties by
 /// name.
@@ -39,7 +39,7 @@ std::vector<Loan> loans_below(const QuotaTree& tree, uint32_t parent, size_t res
                               const std::vector<Quantities>& borrowed, const std::vector<Quantities>& spare);
 
 /// May a job at one QOS take GPUs from another, one running job after the other, and how many? At least so many: a set
-/// of which no part may go alone is not found, nor one beyond the first kMostTried jobs, borrowed ones first.
+/// of which no part may go alone is not found, nor one beyond the first `most_tried` jobs, borrowed ones first.
 struct TakeVerdict {
   bool may = false;
   int rule = 0;            ///< That allows it, or stands in the way.
@@ -47,6 +47,7 @@ struct TakeVerdict {
   std::vector<std::string> lines;
 };
 constexpr size_t kMostTried = 256;
-TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from, Time now);
+TakeVerdict explain_taking(const ClusterView& view, const std::string& preemptor, const std::string& from, Time now,
+                           size_t most_tried = kMostTried);
 
 }  // namespace gw::sched

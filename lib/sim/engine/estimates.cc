@@ -60,6 +60,7 @@ base::Status tell_starts(World& world, const sched::Budget& budget) {
   const sched::PassInput input = sched::take_input(world.view, world.now, budget);
   GW_TRY(drawn, forecast::estimate_starts(input, estimates.run_times, question));
   for (const auto& [id, range] : drawn) {
+    if (range.low == Time::never()) continue;  // the controller tells nothing of it either
     tell(estimates, {id.value - 1, world.now, estimates.calibration.widened(range, world.now), {}});
     estimates.calibration.told(id, world.now, range);
   }

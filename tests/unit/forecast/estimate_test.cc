@@ -90,10 +90,20 @@ TEST(Estimate, WhatLiesBehindThePassesLookedAtHasNoEnd) {
 }
 
 TEST(Estimate, NobodyWhoGivesUpGetsHalfAnAnswer) {
-  Question stopped;
-  int asked_on = 0;
-  stopped.go_on = [&] { return ++asked_on < 1; };
-  EXPECT_TRUE(asked(full(1, 2), all_of(hours(2)), stopped).empty());
+  const sched::PassInput input = full(1, 2);
+  bool has_failed = false, has_answered = false;
+  for (int enough = 0; enough < 300; ++enough) {
+    Question stopped;
+    int asked_on = 0;
+    stopped.go_on = [&] { return ++asked_on <= enough; };
+    const auto got = estimate_starts(input, all_of(hours(2)), stopped);
+    (got ? has_answered : has_failed) = true;
+    if (!got)
+      EXPECT_EQ(got.error().code, base::ErrorCode::kUnavailable);
+    else
+      EXPECT_EQ(got->at(JobId(3)).high, kNow + hours(4)) << "of whole samples alone: " << enough;
+  }
+  EXPECT_TRUE(has_failed && has_answered);
 }
 
 TEST(Calibration, FewScoresLeaveTheRangeAsItWasDrawn) {
@@ -115,6 +125,16 @@ TEST(Calibration, RangesGrowUntilTheStartsBeforeWouldHaveBeenInside) {
   EXPECT_LT(next.low, drawn.likely);
   EXPECT_GT(next.high, drawn.likely + hours(7));
   EXPECT_LT(next.high, drawn.likely + hours(9)) << "one of ten may lie behind it";
+}
+
+TEST(Calibration, NoSingleStartMakesRangesEndless) {
+  Calibration calibration;
+  const StartRange drawn{kNow + hours(1), kNow + hours(2), kNow + hours(3)};
+  for (uint32_t id = 1; id <= 100; ++id) {
+    calibration.told(JobId(id), kNow, drawn);
+    calibration.started(JobId(id), kNow + hours(100'000));
+  }
+  EXPECT_EQ(calibration.widened(drawn, kNow).high, drawn.likely + hours(20)) << "ten widths";
 }
 
 TEST(Calibration, OnlyTheFirstEstimateOfAJobIsJudged) {

@@ -95,6 +95,21 @@ TEST(RunTimes, OfNothingKnownAreAnywhereWithinTheLimit) {
   EXPECT_THAT(draws_of(RunTimeDraws({}, {}, kHere), 1, base::kUnlimited), testing::Each(base::kUnlimited));
 }
 
+TEST(RunTimes, WhatSomebodyEndedWouldHaveRunLonger) {
+  RunTimes known;
+  for (int i = 0; i < 20; ++i) known.add({1, hours(10), hours(1), false});
+  for (int i = 0; i < 20; ++i) known.add({1, hours(10), hours(4)});
+  EXPECT_THAT(draws_of(RunTimeDraws(known, {}, kHere), 1, hours(10)), testing::Each(hours(4)));
+}
+
+TEST(RunTimes, OneUserIsNotAllThatIsKnown) {
+  RunTimes known;
+  for (int i = 0; i < 100; ++i) known.add({1, hours(10), hours(4)});
+  for (int i = 0; i < 5'000; ++i) known.add({2, hours(1), minutes(1)});
+  EXPECT_EQ(known.latest().size(), RunTimes::kMostOfUser + 100);
+  EXPECT_THAT(draws_of(RunTimeDraws(known, {}, kHere), 1, hours(10)), testing::Each(hours(4)));
+}
+
 TEST(RunTimes, RememberTheLatestOnly) {
   RunTimes known;
   for (size_t i = 0; i < RunTimes::kMost + 10; ++i) known.add({static_cast<uint32_t>(i), hours(1), minutes(1)});
