@@ -7,9 +7,8 @@
 namespace gw::forecast {
 namespace {
 
-constexpr double kOutside =
-    0.08;  // Of the scores, on each side: waits that are still too young to count are long ones.
-
+// Of the scores, on each side: waits that are still too young to count are long ones.
+constexpr double kOutside = 0.08;
 constexpr double kMostScore = 10;  // No single start makes ranges endless.
 
 /// What errors are measured by: the width of what was drawn; at least a tenth of the wait, and a minute.
@@ -35,20 +34,19 @@ void Calibration::started(base::JobId job, Time at) {
   scores_.push_back(std::clamp(score, -kMostScore, kMostScore));
   if (scores_.size() > kMostScores) scores_.pop_front();
   open_.erase(told);
+  std::vector<double> sorted(scores_.begin(), scores_.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double last = static_cast<double>(sorted.size() - 1);
+  below_ = sorted[static_cast<size_t>(kOutside * last)];
+  above_ = sorted[static_cast<size_t>((1 - kOutside) * last)];
 }
 
 StartRange Calibration::widened(const StartRange& drawn, Time now) const {
   StartRange out = drawn;
   if (scores_.size() >= kLeastScores && is_bounded(drawn)) {
-    std::vector<double> sorted(scores_.begin(), scores_.end());
-    std::sort(sorted.begin(), sorted.end());
-    const double last = static_cast<double>(sorted.size() - 1);
-    const auto at = [&](double part) {
-      const double score = sorted[static_cast<size_t>(part * last)];
-      return drawn.likely + Duration{static_cast<int64_t>(score * width_of(drawn, now))};
-    };
-    out.low = at(kOutside);
-    out.high = at(1 - kOutside);
+    const double width = width_of(drawn, now);
+    out.low = drawn.likely + Duration{static_cast<int64_t>(below_ * width)};
+    out.high = drawn.likely + Duration{static_cast<int64_t>(above_ * width)};
   }
   out.low = std::max(out.low, now);
   out.high = std::max(out.high, out.low);

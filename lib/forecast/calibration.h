@@ -1,8 +1,9 @@
 // How true estimates came, and what follows for the next ones: a range is as wide as the ranges before it should have
 // been so that four of five starts fell inside (conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning
 // in a Random World", 2005). What no continuation of the queue foresees - jobs that are yet to come, machines that fail
-// - is allowed for in this way, by as much as it has mattered here. Invariants: what is remembered is bounded; a range
-// never begins before now.
+// - is allowed for in this way, by as much as it has mattered here.
+// Invariants: what is remembered is bounded; a range never begins before now; a start costs a sort of the scores, a
+// range nothing.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class Calibration {
     Time at;
   };
   std::map<base::JobId, Told> open_;
-  std::deque<double> scores_;  // (start - likely) / width of what was drawn
+  std::deque<double> scores_;     // (start - likely) / width of what was drawn
+  double below_ = 0, above_ = 0;  // of them, those that few lie below, and above
 };
 
 }  // namespace gw::forecast
