@@ -33,7 +33,7 @@ void RunTimes::add(const Run& run) {
   if (latest_.size() > kMost) forget(latest_.begin());
 }
 
-void RunTimes::forget(std::deque<Run>::iterator run) {
+void RunTimes::forget(const std::deque<Run>::const_iterator& run) {
   const auto of_user = of_users_.find(run->uid);
   if (--of_user->second == 0) of_users_.erase(of_user);
   latest_.erase(run);

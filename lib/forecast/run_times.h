@@ -51,7 +51,7 @@ class RunTimes {
   std::deque<Run> latest_;
   std::map<uint32_t, size_t> of_users_;  // how many of them
 
-  void forget(std::deque<Run>::iterator run);
+  void forget(const std::deque<Run>::const_iterator& run);
 };
 
 /// A RunTimes put in order, beside what runs now.

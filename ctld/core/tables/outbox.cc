@@ -13,7 +13,7 @@ constexpr size_t kLineBytes = 500;
 
 /// As logfmt has it: in quotation marks unless it is one plain word.
 std::string value_of(const std::string& text) {
-  const std::string shown = base::printable(text, kLineBytes);
+  std::string shown = base::printable(text, kLineBytes);
   if (!shown.empty() && shown.find_first_of(" =\"\\") == std::string::npos) return shown;
   std::string out = "\"";
   for (const char c : shown) {
