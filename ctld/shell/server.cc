@@ -156,11 +156,7 @@ base::Status Server::open_store() {
       loop_, *planning_.scheduler, config_.forecast_every,
       [this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
       [this](const StartForecaster::Drawn& drawn) {
-        core_->planning().forecasts.take(drawn, clock_.now(), [this](JobId id) {
-          const auto job = core_->jobs().find(id);
-          const model::Waiting* waiting = job == core_->jobs().end() ? nullptr : job->second.waiting();
-          return waiting != nullptr && waiting->reason == model::WaitReason::kNone;
-        });
+        core_->planning().forecasts.take(drawn, clock_.now(), core_->jobs());
       });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
   planning_.questions = std::make_unique<Questions>(*planning_.scheduler, [this](ConnId conn, wire::ApiReply reply) {

@@ -70,12 +70,14 @@ std::vector<RunTimeDraws::Known> RunTimeDraws::nearest(uint32_t uid, Duration li
   const auto own = by_user_.find(uid);
   const bool has_own = own != by_user_.end() && list_of(own->second).size() >= kOfOneUser;
   const std::vector<Known>& from = list_of(has_own ? own->second : all_);
-  if (!is_limited) return from;
   // Those with just this limit, as many as there are, and then those nearest to it on both sides.
   const auto below = [](const Known& k, double value) { return k.limit < value; };
   const auto above = [](double value, const Known& k) { return value < k.limit; };
-  auto first = std::lower_bound(from.begin(), from.end(), seconds_of(limit), below);
-  auto last = std::upper_bound(first, from.end(), seconds_of(limit), above);
+  auto first = from.begin(), last = from.end();
+  if (is_limited) {
+    first = std::lower_bound(from.begin(), from.end(), seconds_of(limit), below);
+    last = std::upper_bound(first, from.end(), seconds_of(limit), above);
+  }
   while (static_cast<size_t>(last - first) < std::min(kNearest, from.size())) {
     if (first != from.begin()) --first;
     if (last != from.end()) ++last;

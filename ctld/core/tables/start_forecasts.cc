@@ -10,13 +10,18 @@ bool is_usual(model::JobState state) {
   return state == kCompleted || state == kFailed || state == kTimeout || state == kOutOfMemory;
 }
 
+bool is_before_scheduler(const model::Job& job) {
+  return job.waiting() != nullptr && job.waiting()->reason == model::WaitReason::kNone;
+}
+
 }  // namespace
 
 void StartForecasts::take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now,
-                          const std::function<bool(base::JobId)>& waits) {
+                          const std::map<base::JobId, model::Job>& jobs) {
   told_.clear();
   for (const auto& [job, range] : drawn) {
-    if (!waits(job)) continue;  // it has started, or was held, while that was worked out
+    const auto known = jobs.find(job);
+    if (known == jobs.end() || !is_before_scheduler(known->second)) continue;  // any more, while that was worked out
     told_.emplace_hint(told_.end(), job, calibration_.widened(range, now));
     calibration_.told(job, now, range);
   }

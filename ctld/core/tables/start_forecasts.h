@@ -3,7 +3,6 @@
 // Invariants: it is shown and decides nothing; what is remembered is bounded; a job has a range only while it waits.
 #pragma once
 
-#include <functional>
 #include <map>
 
 #include "forecast/calibration.h"
@@ -15,9 +14,9 @@ namespace gw::ctld {
 class StartForecasts {
  public:
   /// A new forecast of all that waited and could be looked at when it was begun; those that were told before and are
-  /// not in it have none any more. `waits`: does the job still, before the scheduler?
+  /// not in it have none any more, nor has who no longer waits before the scheduler.
   void take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now,
-            const std::function<bool(base::JobId)>& waits);
+            const std::map<base::JobId, model::Job>& jobs);
   /// A waiting job starts.
   void started(base::JobId job, base::Time now);
   /// Something was changed about a job, or it no longer waits before the scheduler: what was told of it is void.

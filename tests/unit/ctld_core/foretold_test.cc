@@ -27,12 +27,7 @@ struct HeldNode : World {
     r.mutable_show_job()->set_id(id.value);
     return ask(kTeller, r).show_job().job().status().waiting();
   }
-  void foretell(const std::map<JobId, forecast::StartRange>& drawn) {
-    forecasts().take(drawn, now, [this](JobId id) {
-      const model::Waiting* waiting = job(id).waiting();
-      return waiting != nullptr && waiting->reason == model::WaitReason::kNone;
-    });
-  }
+  void foretell(const std::map<JobId, forecast::StartRange>& drawn) { forecasts().take(drawn, now, core->jobs()); }
   StartForecasts& forecasts() { return core->planning().forecasts; }
 };
 
