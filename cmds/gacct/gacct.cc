@@ -11,6 +11,7 @@
 #include "cmds/gacct/efficiency.h"
 #include "cmds/gacct/trace.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/hidden_note.h"
 
 namespace gw::cmds {
 namespace {
@@ -145,6 +146,7 @@ int show(const Program& program, const RecordOptions& o) {
   if (!reply) return failed(program, reply.error());
   const Status whole = add_components(*connection, o, asked.list_records(), *reply->mutable_list_records());
   if (!whole) return failed(program, whole.error());
+  note_hidden(program, sum_of(reply->list_records().hidden()), "job of others", "jobs of others");
   const client::Records records(std::move(*reply->mutable_list_records()));
   style.cluster = records.cluster();
   const auto rows = chosen(o, records.rows(o.jobs_alone, o.all_runs));

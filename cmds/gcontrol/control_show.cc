@@ -20,6 +20,7 @@
 #include "cmds/gcontrol/control_step.h"
 #include "cmds/gcontrol/control_verbs.h"
 #include "cmds/gcontrol/slurm_config.h"
+#include "cmds/shared/hidden_note.h"
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/job_ids.h"
 #include "config/config.h"
@@ -92,6 +93,7 @@ int show_jobs(const Program& program, const ControlOptions& o, const JobIds& ids
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const wire::ListJobsReply& list = reply->list_jobs();
+  note_hidden(program, sum_of(list.hidden()), "job of others", "jobs of others");
   const client::JobLabels labels = labels_of(program, list.jobs());
   if (o.json && program.is_slurm) return show_slurm_json(program, list.jobs(), list.now_us());
   if (o.json) return printed(client::jobs_json(list.jobs(), list.now_us(), labels));
@@ -129,6 +131,7 @@ int show_node(const Program& program, const ControlOptions& o, Args words) {
   }
   auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
+  note_hidden(program, sum_of(reply->list_nodes().hidden()), "node", "nodes");
   if (o.json && program.is_slurm) {
     const auto config = client::load_config();
     if (!config) return failed(program, config.error());
@@ -246,6 +249,7 @@ constexpr Entity kEntities[] = {
     {"heldaside", show_held},
     {"event", show_events},
     {"events", show_events},
+    {"audit", show_audit},
 };
 
 }  // namespace

@@ -56,6 +56,12 @@ int delete_held(const client::Program& program, Args words);
 int show_events(const client::Program& program, const ControlOptions& o, Args words);
 /// The words of `show events` as a request. Errors: unknown keys (did you mean), bad values, a job and a node.
 base::Result<wire::ApiRequest> events_request(const client::Program& program, Args words);
+/// Who did what to what is not his own, and what was refused to whom; administrators only.
+int show_audit(const client::Program& program, const ControlOptions& o, Args words);
+/// The words of `show audit` as a request. Errors: unknown keys (did you mean), bad values, unknown users.
+base::Result<wire::ApiRequest> audit_request(Args words, base::Time now);
+/// How much the controller logs, until it is restarted.
+int control_setdebug(const client::Program& program, const ControlOptions& o, Args words);
 /// The lines of `show job --history`.
 std::string history_text(const wire::ShowJobReply& reply);
 /// Asks the controller for a snapshot of its scheduler and writes it to a new file.

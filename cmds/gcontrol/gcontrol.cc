@@ -56,7 +56,7 @@ client::CommandDoc doc() {
   d.synopsis = "[OPTIONS] COMMAND [ARGUMENTS]";
   static const std::string description =
       "show job [ID] | node [NAMES] | partition [NAME] | reservation [NAME] | step [ID|ID.STEP|all] | heldaside | "
-      "events [job=ID|node=NAME] [last=COUNT] | "
+      "events [job=ID|node=NAME] [last=COUNT] | audit [user=NAME] [last=COUNT] [start=TIME] [end=TIME] | "
       "config | license [NAMES] | topology [SWITCH|NODE] | daemons | aliases [HOSTS] | "
       "assoc_mgr [users=NAMES|accounts=NAMES|qos=NAMES|flags=users,assoc,qos] | "
       "hostnames [LIST] | hostlist "
@@ -80,6 +80,11 @@ client::CommandDoc doc() {
       "delete ReservationName=NAME\n\n"
       "show events: what happened of late, oldest first, with its time, what it is about and who did it (-: the "
       "controller itself); the last 100 unless last= says how many\n\n"
+      "show audit: what administrators and operators did to what is not their own, and what was refused to whom, "
+      "oldest "
+      "first; the last 100 unless last= says how many; administrators only\n\n"
+      "setdebug error|warning|info|debug: how much the controller writes into its log, until it is restarted; "
+      "administrators only\n\n"
       "show heldaside: rows of the controller's state that could not be read when it started, and why; delete "
       "HeldAside=KIND:NAME: one of them goes, and what still runs of it is ended; administrators only\n\n"
       "hold, uhold, release, requeue, requeuehold, suspend, resume IDS; write batch_script ID [FILE]; completing; "
@@ -102,7 +107,7 @@ client::CommandDoc doc() {
                    {"SLURM_JOB_NODELIST", "what show hostnames expands without an argument"}};
   d.words =
       "show update create delete hold uhold release requeue requeuehold suspend resume reconfigure ping snapshot "
-      "version write completing wait_job notify top errnumstr listpids help";
+      "version write completing wait_job notify top setdebug errnumstr listpids help";
   d.examples = {
       {"gcontrol show job 7 --history", "what happened to job 7"},
       {"gcontrol show events node=n3 last=20", "what happened to n3 of late"},
@@ -154,11 +159,11 @@ constexpr Verb kVerbs[] = {
     {"listpids", control_listpids},
     {"notify", control_notify},
     {"top", control_top},
+    {"setdebug", control_setdebug},
     {"help", show_help},
 };
-constexpr Text kNotHere[] = {"abort",    "cancel_reboot", "reboot", "shutdown", "setdebug",          "setdebugflags",
-                             "takeover", "token",         "power",  "cluster",  "fsdampeningfactor", "pidinfo",
-                             "scontrol"};
+constexpr Text kNotHere[] = {"abort", "cancel_reboot", "reboot",  "shutdown",          "setdebugflags", "takeover",
+                             "token", "power",         "cluster", "fsdampeningfactor", "pidinfo",       "scontrol"};
 
 int show_help(const Program& program, const ControlOptions&, Args words) {
   if (!words.empty()) return refuse_operand(program, words.front(), "help takes no arguments");

@@ -48,6 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kSlurmKinds[] = {
     {"update_reservation", "REQUEST_UPDATE_RESERVATION"},
     {"delete_reservation", "REQUEST_DELETE_RESERVATION"},
     {"show_shares", "REQUEST_SHARE_INFO"},
+    {"set_log_level", "REQUEST_SET_DEBUG_LEVEL"},
     {"show_config", "REQUEST_BUILD_INFO"},
     {"reconfigure", "REQUEST_RECONFIGURE"},
     {"ping", "REQUEST_PING"},
@@ -144,6 +145,42 @@ std::string backfill_text(const Figures& f) {
       f.passes() - f.cut_passes(), f.cut_passes());
 }
 
+/// What Slurm does not have.
+std::string own_text(const Figures& f) {
+  std::string out = fmt::format(
+      "\nGangway\n\tClasses of jobs that wait:   {}\n\tTransactions of the database: {}\n"
+      "\tRows in one, mean and most:  {} {}\n\tTime of one, mean and most:  {} {}\n"
+      "\tChanges to be written now:   {}\n\tRequests received, not begun: {}\n"
+      "\tQuestions before the scheduler: {}\n\nSlowest requests\n",
+      f.job_classes(), f.commits(), mean(f.committed_rows(), f.commits()), f.most_committed_rows(),
+      mean(f.all_commits_us(), f.commits()), f.longest_commit_us(), f.waiting_commits(), f.waiting_requests(),
+      f.waiting_questions());
+  for (const wire::SlowRequest& slow : f.slowest())
+    out += fmt::format("\t{:<24} {:<16} took {} at {}\n", base::printable(slow.kind()),
+                       base::printable(user_name(slow.uid())), slow.took_us(), when(slow.at_us()));
+  return f.slowest().empty() ? out + "\tnone\n" : out;
+}
+
+Json own_json(const Figures& f) {
+  Json slowest = Json::array();
+  for (const wire::SlowRequest& slow : f.slowest())
+    slowest.push_back({{"request", slow.kind()},
+                       {"user", user_name(slow.uid())},
+                       {"user_id", slow.uid()},
+                       {"time", slow.took_us()},
+                       {"at", slow.at_us() / 1'000'000}});
+  return {{"job_classes", f.job_classes()},
+          {"commits", f.commits()},
+          {"commit_rows_mean", mean(f.committed_rows(), f.commits())},
+          {"commit_rows_max", f.most_committed_rows()},
+          {"commit_time_mean", mean(f.all_commits_us(), f.commits())},
+          {"commit_time_max", f.longest_commit_us()},
+          {"commits_waiting", f.waiting_commits()},
+          {"requests_waiting", f.waiting_requests()},
+          {"questions_waiting", f.waiting_questions()},
+          {"slowest_requests", std::move(slowest)}};
+}
+
 }  // namespace
 
 std::string figures_text(const Figures& f, const FiguresView& view) {
@@ -161,7 +198,8 @@ std::string figures_text(const Figures& f, const FiguresView& view) {
   out += "\nRemote Procedure Call statistics by user\n";
   for (const One& one : sorted(f.users(), view.sort))
     out += fmt::format("\t{:<16}({:>8}) {}\n", base::printable(user_name(one.uid())), one.uid(), counts_of(one));
-  return out + "\nPending RPC statistics\n\tNo pending RPCs\n";
+  out += "\nPending RPC statistics\n\tNo pending RPCs\n";
+  return view.is_slurm ? out : out + own_text(f);
 }
 
 std::string figures_json(const Figures& f, const FiguresView& view) {
@@ -217,7 +255,8 @@ std::string figures_json(const Figures& f, const FiguresView& view) {
                                  {"count", one.count()},
                                  {"average_time", mean(one.took_us(), one.count())},
                                  {"total_time", one.took_us()}});
-  const Json all = {{"schema_version", kSchemaVersion}, {"statistics", std::move(s)}};
+  Json all = {{"schema_version", kSchemaVersion}, {"statistics", std::move(s)}};
+  if (!view.is_slurm) all["gangway"] = own_json(f);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -48,7 +48,10 @@ client::CommandDoc doc() {
       "there were most first. Times are microseconds; of a request the time for which it kept the controller's event "
       "loop. \"Server thread count\" is the number of clients and nodes that are connected, \"Timeout\" of passes that "
       "are to be continued. A job was backfilled if it started while nodes of its partition were kept for one before "
-      "it. What Slurm has and Gangway has not (agents, a queue of requests) is 0.";
+      "it. What Slurm has and Gangway has not (agents, a queue of requests) is 0. Below Slurm's lines stand Gangway's "
+      "own: "
+      "in how many classes the waiting jobs fall (those of one are alike to the scheduler), how many rows one "
+      "transaction of the database has and how long it takes, what waits, and the slowest single requests.";
   d.exit_codes = {{"0", "shown"}, {"1", "bad option, permission denied, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"}};
   d.examples = {{"gdiag", "all figures"}, {"gdiag -t", "which requests take the controller's time"}};

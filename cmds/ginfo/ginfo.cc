@@ -11,6 +11,7 @@
 #include "client/show/reservation_text.h"
 #include "client/show/show_json.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/hidden_note.h"
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/listing_options.h"
 
@@ -244,6 +245,7 @@ int show(const Program& program, client::Connection& connection, const InfoOptio
   if (o.reservations) return show_reserved(program, connection, o);
   auto cluster = fetch(connection, o, format, program.is_slurm);
   if (!cluster) return failed(program, cluster.error());
+  note_hidden(program, sum_of(cluster->nodes.hidden()), "node", "nodes");
   if (o.listing.json && program.is_slurm) return show_slurm_json(program, o, *cluster);
   if (o.listing.json) {
     wire::ListNodesReply wanted;

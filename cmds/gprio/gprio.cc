@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "client/show/prio_fields.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/hidden_note.h"
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/listing_options.h"
 
@@ -126,6 +127,7 @@ int show(const Program& program, client::Connection& connection, const PrioOptio
   if (o.filters.ids.size() == 1 && list.unknown_ids_size() == 1)
     return failed(program, {base::ErrorCode::kNotFound, "Invalid job id specified: " + name_of_only(filter), ""});
   if (auto known = check_known(connection, filter, list); !known) return failed(program, known.error());
+  note_hidden(program, sum_of(list.hidden()), "job of others", "jobs of others");
   if (o.listing.json) return printed(client::priorities_json(list));
   if (list.names().empty())
     client::print_note(program, "the order " + base::printable(list.order()) + " puts no priority together from parts");

@@ -12,6 +12,7 @@
 #include "client/show/show_json.h"
 #include "client/show/step_fields.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/hidden_note.h"
 #include "cmds/shared/job_filter.h"
 #include "cmds/shared/listing_options.h"
 #include "cmds/shared/step_list.h"
@@ -295,6 +296,7 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
     if (!told) return failed(program, told.error());
     labels = client::JobLabels(std::move(*told->mutable_show_shares()));
   }
+  note_hidden(program, sum_of(list.hidden()), "job of others", "jobs of others");
   if (o.listing.json && program.is_slurm) return show_slurm_json(program, list);
   return printed(o.listing.json ? client::jobs_json(list.jobs(), list.now_us(), labels)
                                 : render(o, view, client::job_fields(), job_rows(o, list, labels), {list.now_us()}));

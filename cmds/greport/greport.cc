@@ -9,6 +9,7 @@
 #include "cmds/greport/report_options.h"
 #include "cmds/greport/slurm_reports.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/hidden_note.h"
 #include "cmds/shared/value_table.h"
 
 namespace gw::cmds {
@@ -139,6 +140,7 @@ int run_greport(const Program& called, Args args) {
   const auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const wire::SumRecordsReply& sums = reply->sum_records();
+  note_hidden(program, sums.hidden(), "job of others", "jobs of others");
   if (!report || o.json) return printed(text_of(sums, o, *period));
   const auto text = report->text(sums, o, *period);
   return text ? printed(*text) : failed(program, text.error());

@@ -6,6 +6,7 @@
 #include "client/show/share_text.h"
 #include "cmds/gshare/fair_share_text.h"
 #include "cmds/shared/commands.h"
+#include "cmds/shared/hidden_note.h"
 
 namespace gw::cmds {
 namespace {
@@ -154,6 +155,7 @@ int run_gshare(const Program& called, Args args) {
   const auto reply = ask(program, std::move(request));
   if (!reply) return failed(program, reply.error());
   const wire::ShowSharesReply& shares = reply->show_shares();
+  note_hidden(program, shares.hidden(), "QOS of others", "QOS of others");
   const auto text = o.json ? client::shares_json(shares, o.view) : client::share_text(shares, o.view);
   return text ? printed(*text) : failed(program, text.error());
 }

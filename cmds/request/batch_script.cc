@@ -109,8 +109,9 @@ std::string later_text(const wire::SubmitReply& reply) {
     case model::When::kPlanned:
       return fmt::format("would wait until {} at the latest, for {}: {}", at, on, reply.test_verdict());
     case model::When::kOnceOthersLeft:
-      return fmt::format("would start by {} on {}, once {} job{} left for it", at, on, o.victims_size(),
-                         o.victims_size() == 1 ? " has" : "s have");
+      return fmt::format("would start by {} on {}, once {} job{} left for it", at, on,
+                         o.victims_size() + o.victims_more(),
+                         o.victims_size() + o.victims_more() == 1 ? " has" : "s have");
     case model::When::kNever:
       return "would be ended at once: its deadline cannot be met";
     default:
@@ -124,7 +125,8 @@ std::string preempted_text(const wire::Outlook& o) {
   std::vector<std::string> ids;
   constexpr int kMost = 16;
   for (int i = 0; i < std::min(o.victims_size(), kMost); ++i) ids.push_back(std::to_string(o.victims(i)));
-  if (o.victims_size() > kMost) ids.push_back(fmt::format("{} more", o.victims_size() - kMost));
+  const uint32_t more = o.victims_more() + static_cast<uint32_t>(std::max(o.victims_size() - kMost, 0));
+  if (more > 0) ids.push_back(fmt::format("{} {}", more, ids.empty() ? "of others" : "more"));
   return ids.empty() ? "" : "; preempted for it: " + base::join(ids, ", ");
 }
 

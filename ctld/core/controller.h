@@ -15,6 +15,7 @@
 #include "ctld/core/commit.h"
 #include "ctld/core/core.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/shared/private_replies.h"
 #include "sched/cycle/plan.h"
 
 namespace gw::ctld {
@@ -32,13 +33,13 @@ class Controller {
   void on_client_gone(Time now, ConnId conn);
   /// A piece of the list that this request asked for was written to the client: the next one is wanted.
   void on_piece_taken(Time now, ConnId conn, uint64_t request_id);
-  /// A list is under way on this connection.
-  bool is_listing(ConnId conn) const { return core_.clients.listings.has(conn); }
   void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
   void on_node_gone(Time now, LinkId link, const std::string& reason);
   void on_plan(Time now, const sched::Plan& plan);
   /// For what the shell has measured or foreseen beside plans: it is shown, and decides nothing.
   Planning& planning() { return core_.planning; }
+  /// For what is sent to clients.
+  Privacy privacy() const { return Privacy(core_); }
   /// The controller is about to end: what is kept from time to time alone is kept now.
   void on_stop(Time now);
   /// Whoever came by `heard_until` and may be a node has been heard; without it, all until now. A node that is away is
@@ -79,10 +80,8 @@ class Controller {
   const std::map<JobId, model::Job>& jobs() const { return core_.jobs.all(); }
   /// What arrays are beside their jobs.
   const ArrayTable& arrays() const { return core_.jobs.arrays(); }
-  /// A change of that name was answered: it is answered again as it was.
-  bool has_answered(uint32_t uid, const std::string& client_id) const {
-    return core_.clients.kept_replies.find(uid, client_id) != nullptr;
-  }
+  /// Lists that are under way, answers that are kept.
+  const Clients& clients() const { return core_.clients; }
   const std::map<NodeId, model::Node>& nodes() const { return core_.nodes.all(); }
   /// Those of its nodes, for who receives their messages.
   wire::Topologies& topologies() { return core_.nodes.topologies(); }

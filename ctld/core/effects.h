@@ -3,7 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,6 +45,14 @@ struct CloseLink {
   LinkId link = 0;
   std::string reason;
 };
+/// Whose jobs somebody may see: everybody's, or his own and those at some QOS (private: in the configuration).
+struct SeenJobs {
+  bool all = true;
+  uint32_t uid = 0;
+  std::set<std::string, std::less<>> qos = {};
+  bool has(uint32_t owner, std::string_view at) const { return all || owner == uid || qos.contains(at); }
+};
+
 /// Answer with what only the store has; `reply` holds the rest. A `show_job` without a job in it: the shell looks among
 /// the ended ones; then `reader_uid` says who may see script and environment.
 struct ReadStored {
@@ -48,11 +60,13 @@ struct ReadStored {
   wire::ApiReply reply = {};
   base::JobId job = {};
   store::EventFilter events = {};  ///< None are read if it asks for none.
+  store::AuditFilter audit = {};   ///< Likewise.
   base::Error if_no_events =
       {};  ///< The answer to a list of events that would be empty; without words: the empty list.
   bool script = false, environment = false;
   uint32_t reader_uid = 0;
   bool reader_is_admin = false;
+  SeenJobs seen = {};
   std::string bytes = {};  ///< All of `reply` when it is whole, serialised.
 };
 /// The row of an ended job that is in memory no more, which a request is about; answer by on_ended_job(), or an error
@@ -70,6 +84,7 @@ struct ReadRecords {
   wire::ListRecordsRequest query = {};
   base::Time now = {};
   std::string cluster = {};
+  SeenJobs seen = {};
 };
 /// Answer with sums over records (sum_records).
 struct SumRecords {
@@ -80,6 +95,7 @@ struct SumRecords {
   base::Time now = {};
   std::string cluster = {};
   std::vector<model::Qos> quotas = {};  ///< Where it asks what they lent.
+  SeenJobs seen = {};
 };
 /// Answer with a ticket for a step (auth/ticket.h), which the shell signs and puts into `reply`.
 struct SignTicket {
@@ -160,6 +176,16 @@ struct Reload {
   ConnId conn = 0;
   uint64_t request_id = 0;
   bool check_only = false;
+  std::optional<uint32_t> uid = {};  ///< Who asked for it; none: whoever may signal the controller.
+};
+/// Log so much from now on: debug, info, warning or error.
+struct SetLogLevel {
+  std::string level;
+};
+/// A line for the system's log: it is in the audit, too.
+struct Audited {
+  std::string text;
+  bool is_refusal = false;
 };
 /// A line for the log.
 struct Note {
@@ -168,9 +194,9 @@ struct Note {
   bool is_in_history = false;  ///< It tells of an event that has a row: of a storm of them not all are written.
 };
 
-using Outgoing =
-    std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket, MakeBackup,
-                 TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures, Fence, RunJobProgram, SendMail, Reload, Note>;
+using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket,
+                              MakeBackup, TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures, Fence, RunJobProgram,
+                              SendMail, Reload, SetLogLevel, Audited, Note>;
 
 struct Effects {
   store::Batch writes;

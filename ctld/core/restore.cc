@@ -255,6 +255,21 @@ void restore_run_times(Core& core) {
 
 }  // namespace
 
+namespace {
+
+/// With what somebody who wants to hide something would change in the configuration meanwhile.
+void audit_start(Core& core) {
+  constexpr std::string_view kKeys[] = {"admins", "private", "retention.audit"};
+  if (core.settings.incarnation.empty()) return;
+  std::string text = "version " + core.settings.version;
+  for (const auto& [key, value] : core.settings.entries)
+    if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys))
+      text += fmt::format(", {}: {}", key, value.empty() ? "none" : value);
+  core.out.audit("controller started", "", text, {});
+}
+
+}  // namespace
+
 base::Status restore(Core& core, const store::Snapshot& snapshot) {
   restore_held(core, snapshot);
   core.watch.leases.begin();
@@ -288,6 +303,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   restore_charges(core, snapshot);
   publish_usage(core);
   arm_usage(core);
+  audit_start(core);
   return core.ledger.capacity().audit();
 }
 

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "model/cluster.h"
 #include "model/network.h"
+#include "model/private_data.h"
 #include "sched/view/view.h"
 
 namespace gw::ctld {
@@ -62,6 +63,7 @@ struct Settings {
   std::set<uint32_t> node_uids;          ///< Who may register as a node: root and the controller's own uid.
   std::set<uint32_t> admin_uids;         ///< root, the controller's uid, admins given by number.
   std::vector<std::string> admin_users;  ///< Names, and @groups.
+  model::PrivateData private_data;       ///< What others may not see.
   std::vector<model::NodeConfig> nodes;
   model::Partition partition_defaults;                        ///< What partitions have where nobody says anything.
   std::vector<model::Partition> partitions;                   ///< With what they have by default.

@@ -20,6 +20,7 @@ void Server::EffectRunner::carry_out(Reply& reply) {
   const auto it = server_.queue_.clients.find(reply.conn);
   if (it == server_.queue_.clients.end()) return;  // it left: a retry gets the answer that was kept
   Client& client = it->second;
+  keep_private(client.caller, reply);
   std::string bytes = reply.bytes.empty() ? reply.reply.SerializeAsString() : std::move(reply.bytes);
   for (const std::string& frame : wire::in_frames(std::move(bytes), reply.reply.id(), link::kMaxMessage)) {
     const base::Status sent = client.link->send(frame);
@@ -34,6 +35,24 @@ void Server::EffectRunner::carry_out(Reply& reply) {
   if (!reply.reply.more()) return;
   client.list = reply.reply.id();
   client.is_piece_on_its_way = true;
+}
+
+/// Whatever made the answer, nothing private leaves with it.
+void Server::EffectRunner::keep_private(const Caller& caller, Reply& reply) {
+  const Privacy privacy = server_.core_->privacy();
+  if (!privacy.hides_anything(caller)) return;
+  if (!reply.bytes.empty()) {
+    const uint64_t id = reply.reply.id();
+    const bool has_more = reply.reply.more();
+    if (!reply.reply.ParseFromString(reply.bytes)) {
+      reply.reply.Clear();
+      *reply.reply.mutable_error() = wire::to_wire({base::ErrorCode::kInternal, "the answer cannot be read", ""});
+    }
+    reply.bytes.clear();
+    reply.reply.set_id(id);
+    reply.reply.set_more(reply.reply.more() || has_more);
+  }
+  privacy.keep(caller, reply.reply);
 }
 
 void Server::EffectRunner::answer_error(ConnId conn, uint64_t request_id, const base::Error& error,
@@ -316,6 +335,16 @@ void Server::EffectRunner::carry_out(ShowFigures& show) {
   wire::ShowFiguresReply& shown = *show.reply.mutable_show_figures();
   shown.set_connections(server_.queue_.clients.size() + server_.nodes_.links.size());
   server_.metrics_.requests.put(passes, shown);
+  const Committer::Figures commits = server_.keeping_.committer->figures();
+  shown.set_commits(commits.commits);
+  shown.set_committed_rows(commits.rows);
+  shown.set_most_committed_rows(commits.most_rows);
+  shown.set_all_commits_us(static_cast<uint64_t>(commits.all.us));
+  shown.set_longest_commit_us(static_cast<uint64_t>(commits.longest.us));
+  shown.set_waiting_commits(commits.waiting);
+  for (const auto& [conn, client] : server_.queue_.clients)
+    shown.set_waiting_requests(shown.waiting_requests() + client.inbox.size());
+  shown.set_waiting_questions(server_.planning_.questions->waiting());
   if (show.do_reset) {
     server_.metrics_.requests.reset(passes);
     server_.planning_.scheduler->forget_longest();
@@ -387,6 +416,18 @@ void Server::EffectRunner::reconfigure(const Reload& reload, config::Config fres
   server_.scripts_.jobs->set(server_.config_);
   server_.core_->on_reconfigured(server_.read_clocks(), std::move(settings), reload, changes, warnings);
   server_.pump();
+}
+
+void Server::EffectRunner::carry_out(SetLogLevel& set) {
+  spdlog::set_level(spdlog::level::from_str(set.level));
+  spdlog::default_logger()->log(spdlog::level::info, "event=\"log level\" text={}", set.level);
+}
+
+void Server::EffectRunner::carry_out(Audited& audited) {
+  constexpr RequestRate::Limits kMost = {.per_period = 100, .burst = 1'000};
+  constexpr uint32_t kAll = 0;
+  if (audit_rate_.take(server_.clock_.now(), kAll, kMost).us > 0) return;  // the database has it
+  audit_.write(audited.text);
 }
 
 void Server::EffectRunner::carry_out(Note& note) {

@@ -1,12 +1,22 @@
 // The writer thread.
 #include "ctld/shell/committer.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
 
 namespace gw::ctld {
+namespace {
+
+uint64_t rows_of(const std::vector<store::Batch>& batches) {
+  uint64_t rows = 0;
+  for (const store::Batch& batch : batches) rows += batch.size();
+  return rows;
+}
+
+}  // namespace
 
 Committer::Committer(io::Loop& loop, std::unique_ptr<store::Store> store, ReleaseFn release, FaultFn on_fault)
     : poster_(loop.poster()),
@@ -48,6 +58,12 @@ void Committer::begin() {
   if (!ready.empty()) release_(std::move(ready));
 }
 
+Committer::Figures Committer::figures() const {
+  Figures out = figures_;
+  out.waiting = open_.writes.size();
+  return out;
+}
+
 void Committer::fetch_owed() {
   if (!std::exchange(open_.is_owed, false)) return;
   GW_CHECK(owed_fn_ != nullptr);
@@ -58,6 +74,8 @@ void Committer::launch() {
   in_flight_ = true;
   flying_.out = std::exchange(open_.out, {});
   flying_.charges = std::exchange(open_.charges, {});
+  flying_.rows = rows_of(open_.writes);
+  flying_.since = io::Loop::monotonic();
   {
     const std::lock_guard lock(shared_.mutex);
     shared_.next = std::exchange(open_.writes, {});
@@ -66,7 +84,12 @@ void Committer::launch() {
 }
 
 void Committer::on_durable() {
-  ++commits_;
+  const base::Duration took = io::Loop::monotonic() - flying_.since;
+  ++figures_.commits;
+  figures_.rows += flying_.rows;
+  figures_.most_rows = std::max(figures_.most_rows, flying_.rows);
+  figures_.all = figures_.all + took;
+  figures_.longest = std::max(figures_.longest, took);
   in_flight_ = false;
   std::vector<Outgoing> out = std::exchange(flying_.out, {});
   const std::vector<HeldMemory::Charge> charges = std::exchange(flying_.charges, {});  // until `out` has been released

@@ -42,8 +42,14 @@ class Committer {
   using RetiredFn = std::function<void(const base::Result<uint64_t>&)>;
   /// Has some old rows leave the store once no group waits to be written; `fn` is called on the loop. One at a time.
   void retire(store::RetireOrder order, RetiredFn fn);
-  /// Transactions that became durable.
-  uint64_t commits() const { return commits_; }
+  struct Figures {
+    uint64_t commits = 0;  ///< Transactions that became durable.
+    uint64_t rows = 0, most_rows = 0;
+    base::Duration all = {}, longest = {};  ///< How long they took.
+    uint64_t waiting = 0;                   ///< Changes for the next one.
+  };
+  Figures figures() const;
+  uint64_t commits() const { return figures_.commits; }
   /// Nothing is under way or waits.
   bool is_idle() const { return !in_flight_ && !has_open_writes() && open_.out.empty(); }
 
@@ -59,6 +65,8 @@ class Committer {
   struct Flying {
     std::vector<Outgoing> out;
     std::vector<HeldMemory::Charge> charges;
+    uint64_t rows = 0;
+    base::Duration since = {};
   };
   /// What the loop and the thread share, under the mutex.
   struct Shared {
@@ -76,7 +84,7 @@ class Committer {
   // on the loop
   Open open_;
   Flying flying_;
-  uint64_t commits_ = 0;
+  Figures figures_;
   std::function<store::Batch()> owed_fn_;
   bool in_flight_ = false;
   bool is_faulty_ = false;

@@ -24,6 +24,7 @@ class Questions {
   bool ask(AskOutlooks question);
   /// The connection is closed: nobody wants its answer.
   void forget(ConnId conn) { waiting_.erase(conn); }
+  size_t waiting() const { return waiting_.size(); }
 
  private:
   SchedulerThread& scheduler_;

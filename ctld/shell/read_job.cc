@@ -8,6 +8,7 @@ namespace {
 
 base::Status take_ended(store::Reader& reader, const ReadStored& read, wire::ShowJobReply& show) {
   GW_TRY(row, reader.ended_job(read.job));
+  if (!read.seen.has(row.uid, row.qos)) return base::fail(base::ErrorCode::kNotFound, "not to be seen");
   if ((read.script || read.environment) && row.uid != read.reader_uid && !read.reader_is_admin)
     return base::fail(base::ErrorCode::kDenied,
                       fmt::format("access denied to job {}: it belongs to {}", row.id.value, row.user));
@@ -43,10 +44,30 @@ base::Status take_events(store::Reader& reader, const store::EventFilter& filter
   return {};
 }
 
+base::Status take_audit(store::Reader& reader, const store::AuditFilter& filter, wire::ListAuditReply& to) {
+  GW_TRY(rows, reader.audit(filter));
+  for (const store::AuditRow& row : rows) {
+    wire::AuditRecord& record = *to.add_records();
+    record.set_seq(row.seq);
+    record.set_time_us(row.audit.at.us);
+    if (row.audit.uid) record.set_uid(*row.audit.uid);
+    record.set_kind(row.audit.kind);
+    record.set_object(row.audit.object);
+    record.set_text(row.audit.text);
+    record.set_is_refusal(row.audit.is_refusal);
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Status complete(store::Reader& reader, ReadStored& read) {
+  if (read.reply.has_list_audit()) return take_audit(reader, read.audit, *read.reply.mutable_list_audit());
   if (read.reply.has_list_events()) {
+    if (!read.seen.all && read.job) {
+      GW_TRY(row, reader.ended_job(read.job));
+      if (!read.seen.has(row.uid, row.qos)) return base::fail(base::ErrorCode::kNotFound, "not to be seen");
+    }
     auto& events = *read.reply.mutable_list_events()->mutable_events();
     GW_TRY_STATUS(take_events(reader, read.events, events));
     return events.empty() && !read.if_no_events.what.empty() ? tl::unexpected(read.if_no_events) : base::Status{};

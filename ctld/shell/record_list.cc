@@ -110,7 +110,14 @@ bool RecordList::is_named(const wire::JobRecord& record) const {
 base::Result<std::string> RecordList::next(store::RecordReader& reader) {
   store::RecordQuery query = match_.query();
   query.with_parts = !asked_.query.jobs_alone() || asked_.query.all_runs();
-  GW_TRY(page, reader.read(query, place_, [this](const store::JobRow& row) { return match_.wants(row); }));
+  uint32_t hidden = 0;
+  const auto wants = [&](const store::JobRow& row) {
+    if (!match_.wants(row)) return false;
+    if (asked_.seen.has(row.uid, row.qos)) return true;
+    hidden += match_.may_count() ? 1 : 0;
+    return false;
+  };
+  GW_TRY(page, reader.read(query, place_, wants));
   place_ = page.next;
   has_more_ = !page.is_last;
   wire::ApiReply piece;
@@ -120,6 +127,7 @@ base::Result<std::string> RecordList::next(store::RecordReader& reader) {
   wire::ListRecordsReply& list = *piece.mutable_list_records();
   list.set_now_us(asked_.now.us);
   list.set_cluster(asked_.cluster);
+  if (hidden > 0) list.add_hidden(hidden);
   for (const store::JobParts& parts : page.jobs) {
     put(parts, *list.add_records());
     if (!is_named(list.records(list.records_size() - 1))) list.mutable_records()->RemoveLast();

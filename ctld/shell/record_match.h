@@ -18,6 +18,11 @@ class RecordMatch {
   /// The rows to look at.
   const store::RecordQuery& query() const { return query_; }
   bool wants(const store::JobRow& row) const;
+  /// The filter names nobody and nothing of somebody: how many rows pass it tells nothing of him.
+  bool may_count() const {
+    return query_.ids.empty() && query_.arrays.empty() && uids_.empty() && users_.empty() && accounts_.empty() &&
+           names_.empty() && nodes_.empty();
+  }
 
  private:
   store::RecordQuery query_;

@@ -25,7 +25,7 @@ void RecordRetention::bite() {
   const base::Time now = now_();
   if (config_.keep_ended_jobs.us > 0) order.jobs_before = now - config_.keep_ended_jobs;
   if (config_.keep_events.us > 0) order.events_before = now - config_.keep_events;
-  if (order.jobs_before.us == 0 && order.events_before.us == 0) return arm(kPause);
+  order.audit_before = now - config_.keep_audit;
   if (!config_.archive_dir.empty()) order.archive = config_.archive_dir + "/archive.db";
   const size_t most = order.most;
   committer_.retire(std::move(order), [this, most](const base::Result<uint64_t>& gone) { on_done(gone, most); });

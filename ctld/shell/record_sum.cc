@@ -65,7 +65,13 @@ base::Status RecordSum::add_page(store::RecordReader& reader) {
   store::RecordQuery query = match_.query();
   query.with_spec = false;
   const bool was_live = !place_.is_live_over;
-  GW_TRY(page, reader.read(query, place_, [this](const store::JobRow& row) { return match_.wants(row); }));
+  const auto wants = [this](const store::JobRow& row) {
+    if (!match_.wants(row)) return false;
+    if (asked_.seen.has(row.uid, row.qos)) return true;
+    if (match_.may_count()) hidden_.insert(row.id.value);
+    return false;
+  };
+  GW_TRY(page, reader.read(query, place_, wants));
   for (const store::JobParts& parts : page.jobs) {
     if (seen_.contains(parts.job.id.value)) continue;  // it ended between two pages, and was added before
     if (was_live) seen_[parts.job.id.value] = true;
@@ -236,6 +242,7 @@ std::string RecordSum::reply() {
   wire::SumRecordsReply& list = *out.mutable_sum_records();
   list.set_now_us(asked_.now.us);
   list.set_cluster(asked_.cluster);
+  list.set_hidden(static_cast<uint32_t>(hidden_.size()));
   for (const sched::LendingSum& sum : lending_ ? lending_->sums() : std::vector<sched::LendingSum>()) {
     wire::LendingSum& one = *list.add_lending();
     one.set_qos(sum.qos);

@@ -47,6 +47,7 @@ class RecordSum {
   std::set<std::string, std::less<>> partitions_;
   store::RecordPlace place_;
   std::map<uint32_t, bool> seen_;  // jobs of the pages of those that lived: they may come again
+  std::set<uint32_t> hidden_;      // jobs whose use the asker may not see
   std::map<Keys, wire::UseSum> sums_;
   std::optional<sched::Lending> lending_;  // in place of sums
   base::Status fault_;

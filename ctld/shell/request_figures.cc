@@ -9,12 +9,16 @@
 
 namespace gw::ctld {
 
-void RequestFigures::count(wire::ApiRequest::KindCase kind, uint32_t uid, base::Duration took) {
+void RequestFigures::count(wire::ApiRequest::KindCase kind, uint32_t uid, base::Duration took, base::Time at) {
   const bool is_one_more = users_.size() < kMostUsers || users_.contains(uid);
   for (Sum* sum : {&kinds_[kind], &users_[is_one_more ? uid : kOthers]}) {
     ++sum->count;
     sum->took = sum->took + took;
   }
+  if (slowest_.size() == kMostSlow && took <= slowest_.back().took) return;
+  const auto place = std::find_if(slowest_.begin(), slowest_.end(), [&](const Slow& s) { return s.took < took; });
+  slowest_.insert(place, {kind, uid, took, at});
+  if (slowest_.size() > kMostSlow) slowest_.pop_back();
 }
 
 template <typename Key, typename Fn>
@@ -40,6 +44,15 @@ void RequestFigures::put(const PassReport& passes, wire::ShowFiguresReply& shown
   shown.set_cut_passes(passes.cut - before_.cut);
   shown.set_backfilled(passes.backfilled - before_.backfilled);
   shown.set_backfilled_ever(passes.backfilled);
+  shown.set_job_classes(passes.job_classes);
+  for (const Slow& slow : slowest_) {
+    wire::SlowRequest& one = *shown.add_slowest();
+    one.set_kind(std::string(wire::row_of(slow.kind).name));
+    one.set_number(static_cast<uint32_t>(slow.kind));
+    one.set_uid(slow.uid);
+    one.set_took_us(static_cast<uint64_t>(slow.took.us));
+    one.set_at_us(slow.at.us);
+  }
   put_sums(kinds_, *shown.mutable_kinds(), [](wire::RequestFigures& one, wire::ApiRequest::KindCase kind) {
     one.set_kind(std::string(wire::row_of(kind).name));
     one.set_number(static_cast<uint32_t>(kind));
@@ -50,6 +63,7 @@ void RequestFigures::put(const PassReport& passes, wire::ShowFiguresReply& shown
 void RequestFigures::reset(const PassReport& passes) {
   kinds_.clear();
   users_.clear();
+  slowest_.clear();
   before_ = passes;
 }
 

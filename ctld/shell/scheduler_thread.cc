@@ -146,6 +146,7 @@ sched::Plan SchedulerThread::make_plan(const sched::Budget& budget, std::vector<
   shared_.counts.last_at = now;
   shared_.counts.cut += plan.is_whole() ? 0 : 1;
   shared_.counts.backfilled += plan.backfilled;
+  shared_.counts.job_classes = view_.queue().classes().size();
   return plan;
 }
 

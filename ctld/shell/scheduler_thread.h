@@ -31,6 +31,7 @@ struct PassReport {
   base::Duration longest = {}, all = {};                     ///< the longest, and all together.
   base::Time last_at = {};                                   ///< When the last one began.
   uint64_t cut = 0;                                          ///< Those that were to be continued.
+  uint64_t job_classes = 0;                                  ///< Of the queue, as the last one left it.
   uint64_t backfilled = 0;                                   ///< Starts while nodes were kept for somebody before.
   std::vector<sched::PartitionFragmentation> fragmentation;  ///< Of what the pass saw, before its own starts.
 };

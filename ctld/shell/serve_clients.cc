@@ -59,7 +59,7 @@ void Server::on_client_drained(ConnId conn) {
 
 void Server::want_turn(ConnId conn, const Client& client) {
   if (!client.is_known || client.reads > 0 || client.awaited) return;
-  const bool is_listing = client.records != nullptr || core_->is_listing(conn);
+  const bool is_listing = client.records != nullptr || core_->clients().listings.has(conn);
   if (is_listing ? !client.is_piece_wanted : client.inbox.empty()) return;
   queue_.turns.want(client.caller.uid, conn);
   if (std::exchange(queue_.is_serving, true)) return;

@@ -262,7 +262,7 @@ void Server::handle_request(ConnId conn, Client& client, const Waiting& message)
     return effects_.answer_error(conn, request.id(), taken.error());
   if (request.has_submit()) request.mutable_submit()->clear_site_note();
   // One that was answered is answered again, without asking once more.
-  const bool is_new = request.has_submit() && !core_->has_answered(uid, request.client_id());
+  const bool is_new = request.has_submit() && core_->clients().kept_replies.find(uid, request.client_id()) == nullptr;
   if (is_new && scripts_.submissions->is_on()) return ask_site(conn, client, std::move(request), message);
   take_request(conn, client, request, bytes.size());
 }
@@ -300,9 +300,10 @@ void Server::take_request(ConnId conn, Client& client, wire::ApiRequest& request
   const Request size{client.link->peer().uid, bytes};
   const Caller caller = client.caller;
   const auto begun = std::chrono::steady_clock::now();
-  core_->on_request(read_clocks(), conn, caller, request);
+  const base::Time now = read_clocks();
+  core_->on_request(now, conn, caller, request);
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
-  metrics_.requests.count(request.kind_case(), size.uid, base::microseconds(took.count()));
+  metrics_.requests.count(request.kind_case(), size.uid, base::microseconds(took.count()), now);
   pump(&size);
 }
 

@@ -43,6 +43,7 @@
 #include "io/steady_clock.h"
 #include "link/link_server.h"
 #include "program/program_pool.h"
+#include "program/system_log.h"
 
 namespace gw::ctld {
 
@@ -80,6 +81,8 @@ class Server {
     void carry_out(RunJobProgram& run);
     void carry_out(SendMail& mail);
     void carry_out(Reload& reload);
+    void carry_out(SetLogLevel& set);
+    void carry_out(Audited& audited);
     void carry_out(Note& note);
     void answer_error(ConnId conn, uint64_t request_id, const base::Error& error, base::Duration retry_after = {});
     /// The next piece of the list of records that the connection has under way.
@@ -88,7 +91,10 @@ class Server {
    private:
     Server& server_;
     LogBudget log_;
+    program::SystemLog audit_{"gctld"};
+    RequestRate audit_rate_;
 
+    void keep_private(const Caller& caller, Reply& reply);
     static void put_launch(ToNode& message, const std::string& script, const std::string& environment);
     void fetch_launch(const ToNode& message);
     void send_to(link::SecureLink& link, const ToNode& message);

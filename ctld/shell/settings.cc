@@ -7,6 +7,22 @@
 
 namespace gw::ctld {
 
+namespace {
+
+void set_admins(const config::Config& config, Settings& s) {
+  s.node_uids = {0, config.controller_uid};
+  s.admin_uids = {0, config.controller_uid};
+  for (const std::string& admin : config.admins) {
+    const auto uid = base::parse_int(admin, 0, UINT32_MAX - 1, "admins");
+    if (uid)
+      s.admin_uids.insert(static_cast<uint32_t>(*uid));
+    else
+      s.admin_users.push_back(admin);
+  }
+}
+
+}  // namespace
+
 base::Result<Settings> settings_of(const config::Config& config) {
   Settings s;
   s.cluster = config.cluster;
@@ -39,15 +55,8 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.has_epilog = !config.job_epilog.empty();
   s.sends_mail = !config.mail_program.empty();
   s.mail_per_user_hour = config.mail_per_user_hour;
-  s.node_uids = {0, config.controller_uid};
-  s.admin_uids = {0, config.controller_uid};
-  for (const std::string& admin : config.admins) {
-    const auto uid = base::parse_int(admin, 0, UINT32_MAX - 1, "admins");
-    if (uid)
-      s.admin_uids.insert(static_cast<uint32_t>(*uid));
-    else
-      s.admin_users.push_back(admin);
-  }
+  set_admins(config, s);
+  s.private_data = model::private_data_of(config.private_data);
   s.nodes = config.nodes;
   s.partition_defaults = config.partition_defaults;
   s.partitions = config.partitions;

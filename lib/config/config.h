@@ -78,6 +78,7 @@ struct Config {
   uint64_t keep_script_bytes = uint64_t{4} << 30;
   base::Duration keep_ended_jobs = base::hours(400 * 24);
   base::Duration keep_events = base::hours(90 * 24);
+  base::Duration keep_audit = base::hours(400 * 24);
   std::string archive_dir;  ///< Empty: what is over is deleted.
 
   // nodes (timing of the links):
@@ -117,6 +118,7 @@ struct Config {
 
   std::vector<std::string>
       admins;  ///< Users (names or numbers) and @groups who may do everything; root and controller_user always may.
+  std::vector<std::string> private_data;      ///< Words of model::PrivateData.
   std::vector<model::NodeConfig> nodes;       ///< Expanded: one entry a node.
   std::vector<model::SwitchConfig> switches;  ///< As written under network:, expanded.
   model::Network network;                     ///< Built from them.

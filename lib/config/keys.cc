@@ -173,6 +173,10 @@ const Key<Config> kConfigKeys[] = {
     {{"retention.events", Kind::kDuration, kLive,
       "After so long a line of the history of jobs and nodes leaves the database; 0s: never.", 0, 100 * kYear},
      [](Config& c) -> Ref { return &c.keep_events; }},
+    {{"retention.audit", Kind::kDuration, kLive,
+      "After so long a line of `gcontrol show audit` leaves the database. It cannot be less than 30 days.", 30 * kDay,
+      100 * kYear},
+     [](Config& c) -> Ref { return &c.keep_audit; }},
     {{"retention.archive_dir", Kind::kPath, kLive,
       "Folder where records and lines that leave the database are kept, in archive.db (SQLite); written by the "
       "controller's user. Empty: they are deleted.",
@@ -292,6 +296,10 @@ const Key<Config> kConfigKeys[] = {
     {{"admins", Kind::kTexts, kLive,
       "Users (names or numbers) and @groups who may do everything; root and controller.user always may."},
      [](Config& c) -> Ref { return &c.admins; }},
+    {{"private", Kind::kTexts, kLive,
+      "What users who are no administrators may not see of others: jobs, users, usage, nodes. Lists say how many were "
+      "left out."},
+     [](Config& c) -> Ref { return &c.private_data; }},
     {{"licenses", Kind::kTexts, kLive,
       "Licences that the whole cluster has a number of, NAME:COUNT; jobs take them with -L/--licenses. Of those that "
       "are "

@@ -11,6 +11,7 @@
 #include "config/plain_yaml.h"
 #include "config/read.h"
 #include "model/named_counts.h"
+#include "model/private_data.h"
 
 namespace gw::config {
 namespace {
@@ -84,6 +85,14 @@ void check_licenses(const Value& root, const Config& c, Problems& problems) {
   if (!read) problems.error(place_of(root, "licenses"), "licenses" + read.error().what.substr(10), read.error().hint);
 }
 
+void check_private(const Value& root, const Config& c, Problems& problems) {
+  for (const std::string& word : c.private_data) {
+    if (model::is_private_kind(word)) continue;
+    problems.error(place_of(root, "private"), "private: nothing is called " + base::printable(word),
+                   "jobs, users, usage and nodes are");
+  }
+}
+
 }  // namespace
 
 Result<Config> parse(std::string_view text, const std::string& path) {
@@ -99,6 +108,7 @@ Result<Config> parse(std::string_view text, const std::string& path) {
   resolve_controller_user(root, c, problems);
   check_admins(root, c, problems);
   check_licenses(root, c, problems);
+  check_private(root, c, problems);
   return finish(std::move(c), problems);
 }
 

@@ -115,9 +115,15 @@ std::string of_partition(const Blocker& head, const std::vector<std::string>& ru
                      head.where, base::join(parts, ", "));
 }
 
+/// Which job: by its number, unless it is somebody's who is not told of.
+std::string holder_of(const Blocker& b) {
+  const bool is_number = b.held_by.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? "job " + b.held_by : b.held_by;
+}
+
 /// "2 of licence matlab are needed; 3 of its 4 are in use"
 std::string of_license(const Blocker& b, std::string_view name) {
-  const std::string kept = b.held_by.empty() ? "" : fmt::format(", and what is left is kept for job {}", b.held_by);
+  const std::string kept = b.held_by.empty() ? "" : ", and what is left is kept for " + holder_of(b);
   return fmt::format("{} of licence {} {} needed; {} of its {} {} in use{}", b.asked, name, b.asked == 1 ? "is" : "are",
                      b.held, b.bound, b.held == 1 ? "is" : "are", kept);
 }
@@ -133,7 +139,7 @@ std::string of_quota(const Blocker& b) {
                              b.where, amount(b.bound), resource)
                : fmt::format("it can never be preempted, so it starts only within what {} is guaranteed, {} {}",
                              b.where, amount(b.bound), resource);
-  const std::string kept = b.held_by.empty() ? "" : fmt::format(", and what is left is kept for job {}", b.held_by);
+  const std::string kept = b.held_by.empty() ? "" : ", and what is left is kept for " + holder_of(b);
   return what + fmt::format(": {} held{}, {} more asked{}", amount(b.held), is_limit ? "" : " by such jobs",
                             amount(b.asked), kept);
 }
@@ -198,7 +204,7 @@ std::string of_itself(const Blocker& b) {
           "reservation; a shorter --time or a --time-min may fit before",
           b.where);
     case BlockerKind::kStrictOrder:
-      return fmt::format("partition {} serves strictly in order: job {} is before it and waits", b.where, b.held_by);
+      return fmt::format("partition {} serves strictly in order: {} is before it and waits", b.where, holder_of(b));
     case BlockerKind::kPartitionTimeLimit:
       return fmt::format("its time limit is longer than partition {} allows", b.where);
     case BlockerKind::kComponents:

@@ -31,7 +31,7 @@ enum class BlockerKind : uint8_t {
   // In a partition.
   kNodes,  ///< Too few of its nodes could hold a part now: asked, of how many, and how many could not.
   kPlannedStart,
-  kStrictOrder,  ///< `held_by`: the job before it.
+  kStrictOrder,  ///< `held_by`: the number of the job before it, or words where that is not to be told.
   kPartitionTimeLimit,
   kComponents,
   kQuotaOfWhole,  ///< What it would really be given exceeds its quotas.

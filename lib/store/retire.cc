@@ -20,6 +20,9 @@ CREATE TABLE IF NOT EXISTS ended_jobs(
 CREATE TABLE IF NOT EXISTS events(
   seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL,
   text TEXT NOT NULL, uid INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS audit(
+  seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, uid INTEGER NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
+  text TEXT NOT NULL, refused INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS past_runs(
   job INTEGER NOT NULL, attempt INTEGER NOT NULL, step INTEGER NOT NULL, bytes BLOB NOT NULL,
   PRIMARY KEY(job, attempt, step)) WITHOUT ROWID;
@@ -29,6 +32,7 @@ CREATE TABLE IF NOT EXISTS past_runs(
 // each statement is one literal.
 #define GW_OLD_JOBS(in) "SELECT id FROM " in ".ended_jobs WHERE ended<?1 ORDER BY ended,id LIMIT ?2"
 #define GW_OLD_EVENTS(in) "SELECT seq FROM (SELECT seq,at FROM " in ".events ORDER BY seq LIMIT ?2) WHERE at<?1"
+#define GW_OLD_AUDIT(in) "SELECT seq FROM (SELECT seq,at FROM " in ".audit ORDER BY seq LIMIT ?2) WHERE at<?1"
 
 constexpr char kCopyJobs[] = "INSERT OR REPLACE INTO main.ended_jobs(" GW_JOB_COLUMNS ") SELECT " GW_JOB_COLUMNS
                              " FROM live.ended_jobs WHERE id IN (" GW_OLD_JOBS("live") ")";
@@ -38,10 +42,14 @@ constexpr char kCopyRuns[] =
 constexpr char kCopyEvents[] =
     "INSERT OR REPLACE INTO main.events SELECT seq,at,job,node,kind,text,uid FROM live.events WHERE seq IN "
     "(" GW_OLD_EVENTS("live") ")";
+constexpr char kCopyAudit[] =
+    "INSERT OR REPLACE INTO main.audit SELECT seq,at,uid,kind,object,text,refused FROM live.audit WHERE seq IN "
+    "(" GW_OLD_AUDIT("live") ")";
 constexpr char kDropJobs[] = "DELETE FROM main.ended_jobs WHERE id IN (" GW_OLD_JOBS("main") ")";
 constexpr char kDropPlaces[] = "DELETE FROM main.array_jobs WHERE id IN (" GW_OLD_JOBS("main") ")";
 constexpr char kDropRuns[] = "DELETE FROM main.past_runs WHERE job IN (" GW_OLD_JOBS("main") ")";
 constexpr char kDropEvents[] = "DELETE FROM main.events WHERE seq IN (" GW_OLD_EVENTS("main") ")";
+constexpr char kDropAudit[] = "DELETE FROM main.audit WHERE seq IN (" GW_OLD_AUDIT("main") ")";
 
 base::Status run(Database& db, const char* sql, base::Time before, size_t most) {
   GW_TRY(statement, db.prepare(sql));
@@ -66,6 +74,7 @@ base::Status copy(const std::string& live, const RetireOrder& order) {
   GW_TRY_STATUS(run(db, kCopyJobs, order.jobs_before, order.most));
   GW_TRY_STATUS(run(db, kCopyRuns, order.jobs_before, order.most));
   GW_TRY_STATUS(run(db, kCopyEvents, order.events_before, order.most));
+  GW_TRY_STATUS(run(db, kCopyAudit, order.audit_before, order.most));
   return db.run("COMMIT");
 }
 
@@ -81,6 +90,8 @@ base::Result<uint64_t> retire(Database& db, const RetireOrder& order) {
     GW_TRY_STATUS(run(db, kDropJobs, order.jobs_before, order.most));
     gone += static_cast<uint64_t>(db.changed());
     GW_TRY_STATUS(run(db, kDropEvents, order.events_before, order.most));
+    gone += static_cast<uint64_t>(db.changed());
+    GW_TRY_STATUS(run(db, kDropAudit, order.audit_before, order.most));
     gone += static_cast<uint64_t>(db.changed());
     return db.run("COMMIT");
   };

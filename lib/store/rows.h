@@ -227,12 +227,21 @@ struct Event {
   std::string text;
   std::optional<uint32_t> uid = {};  ///< Who did it; none: the controller itself.
 };
+/// Somebody did something to what is not his own, or was refused.
+struct Audit {
+  base::Time at;
+  std::optional<uint32_t> uid = {};  ///< Who; none: whoever may signal the controller, or start it.
+  std::string kind;
+  std::string object;  ///< "job 7", "node n1"; may be empty.
+  std::string text;
+  bool is_refusal = false;
+};
 
 using Op =
     std::variant<PutJob, PutJobStatus, EndJob, AmendEnded, DropEnded, PutBlob, ReleaseBlob, DropBlob, PutNode,
                  PutPartition, PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
                  DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode, DropRun,
-                 PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event>;
+                 PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event, Audit>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
@@ -259,6 +268,16 @@ struct EventFilter {
   base::Time until = base::Time::never();
   size_t most = 0;
   size_t most_text = SIZE_MAX;  ///< Bytes of each text; what is longer is cut.
+};
+struct AuditRow {
+  uint64_t seq = 0;
+  Audit audit;
+};
+struct AuditFilter {
+  std::optional<uint32_t> uid = {};  ///< None: of anybody.
+  base::Time since = {};             ///< Both included.
+  base::Time until = base::Time::never();
+  size_t most = 0;  ///< The newest.
 };
 
 /// Everything that a controller needs to continue after a restart.

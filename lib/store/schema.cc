@@ -123,9 +123,18 @@ constexpr char kVersion12[] = R"sql(
 CREATE INDEX events_of_no_job ON events(seq) WHERE job = 0;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2},   {3, kVersion3},   {4, kVersion4},
-                                     {5, kVersion5}, {6, kVersion6},   {7, kVersion7},   {8, kVersion8},
-                                     {9, kVersion9}, {10, kVersion10}, {11, kVersion11}, {12, kVersion12}};
+// Who did what to what is not his own. Lines are numbered in the order of their times.
+constexpr char kVersion13[] = R"sql(
+CREATE TABLE audit(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, uid INTEGER NOT NULL, kind TEXT NOT NULL,
+  object TEXT NOT NULL, text TEXT NOT NULL, refused INTEGER NOT NULL);
+CREATE INDEX audit_by_user ON audit(uid, seq);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1},  {2, kVersion2},   {3, kVersion3},   {4, kVersion4},
+                                     {5, kVersion5},  {6, kVersion6},   {7, kVersion7},   {8, kVersion8},
+                                     {9, kVersion9},  {10, kVersion10}, {11, kVersion11}, {12, kVersion12},
+                                     {13, kVersion13}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

@@ -19,6 +19,10 @@ using base::ErrorCode;
   "SELECT seq,at,job,node,kind,substr(CAST(text AS BLOB),1,?2),uid FROM events " \
   "WHERE at>=?3 AND at<=?4 AND " which " ORDER BY seq DESC LIMIT ?1"
 
+#define GW_NEWEST_AUDIT(which)                             \
+  "SELECT seq,at,uid,kind,object,text,refused FROM audit " \
+  "WHERE at>=?2 AND at<=?3 AND " which " ORDER BY seq DESC LIMIT ?1"
+
 // Ends a statement's run, and with it the read transaction, on every way out.
 class Run {
  public:
@@ -40,6 +44,10 @@ class SqliteReader final : public Reader {
     GW_TRY(of_job, db_.prepare(GW_NEWEST_EVENTS("job=?5 AND job<>0")));
     GW_TRY(of_node, db_.prepare(GW_NEWEST_EVENTS("node=?5 AND node<>''")));
     GW_TRY(of_no_job, db_.prepare(GW_NEWEST_EVENTS("job=0")));
+    GW_TRY(all_audit, db_.prepare(GW_NEWEST_AUDIT("1")));
+    GW_TRY(audit_of_user, db_.prepare(GW_NEWEST_AUDIT("uid=?4")));
+    all_audit_ = std::move(all_audit);
+    audit_of_user_ = std::move(audit_of_user);
     GW_TRY(ended, db_.prepare("SELECT " GW_JOB_COLUMNS " FROM ended_jobs WHERE id=?1"));
     GW_TRY(blob, db_.prepare("SELECT bytes FROM blobs WHERE hash=?1"));
     all_events_ = std::move(all);
@@ -73,6 +81,29 @@ class SqliteReader final : public Reader {
     return rows;
   }
 
+  base::Result<std::vector<AuditRow>> audit(const AuditFilter& filter) override {
+    Statement& s = filter.uid ? audit_of_user_ : all_audit_;
+    Run run(s);
+    const auto most = static_cast<int64_t>(std::min<size_t>(filter.most, INT32_MAX));
+    if (filter.uid)
+      s.bind(most, filter.since.us, filter.until.us, column_of_user(filter.uid));
+    else
+      s.bind(most, filter.since.us, filter.until.us);
+    std::vector<AuditRow> rows;
+    int code;
+    while ((code = s.step()) == SQLITE_ROW)
+      rows.push_back({static_cast<uint64_t>(s.integer(0)),
+                      {{s.integer(1)},
+                       user_of_column(static_cast<uint32_t>(s.integer(2))),
+                       s.bytes(3),
+                       s.bytes(4),
+                       s.bytes(5),
+                       s.integer(6) != 0}});
+    if (code != SQLITE_DONE) return tl::unexpected<base::Error>(db_.error(code));
+    std::reverse(rows.begin(), rows.end());
+    return rows;
+  }
+
   base::Result<JobRow> ended_job(base::JobId id) override {
     Run run(ended_);
     ended_.bind(id.value);
@@ -99,7 +130,7 @@ class SqliteReader final : public Reader {
   }
 
   Database db_;
-  Statement all_events_, events_of_job_, events_of_node_, events_of_no_job_, ended_, blob_;
+  Statement all_events_, events_of_job_, events_of_node_, events_of_no_job_, all_audit_, audit_of_user_, ended_, blob_;
 };
 
 }  // namespace

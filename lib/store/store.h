@@ -21,6 +21,8 @@ class Reader {
   virtual ~Reader() = default;
   /// The events that the filter selects, oldest first.
   virtual base::Result<std::vector<EventRow>> events(const EventFilter& filter) = 0;
+  /// The lines that the filter selects, oldest first.
+  virtual base::Result<std::vector<AuditRow>> audit(const AuditFilter& filter) = 0;
   /// An ended job that is no longer in memory. Error kNotFound.
   virtual base::Result<JobRow> ended_job(base::JobId id) = 0;
   virtual base::Result<std::string> blob(const std::string& hash) = 0;
@@ -28,10 +30,11 @@ class Reader {
 
 /// What is old enough to leave the database.
 struct RetireOrder {
-  base::Time jobs_before;    ///< Jobs that ended before; zero: none.
-  base::Time events_before;  ///< Lines of history from before; zero: none.
-  std::string archive;       ///< File (absolute path) that gets them first; empty: they are deleted.
-  size_t most = 500;         ///< Rows of each kind at once.
+  base::Time jobs_before;        ///< Jobs that ended before; zero: none.
+  base::Time events_before;      ///< Lines of history from before; zero: none.
+  std::string archive;           ///< File (absolute path) that gets them first; empty: they are deleted.
+  size_t most = 500;             ///< Rows of each kind at once.
+  base::Time audit_before = {};  ///< Lines of the audit from before; zero: none.
 };
 
 /// The one writer.

@@ -92,6 +92,7 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.arrays_.drop, "DELETE FROM arrays WHERE job=?1"},
       {&ops.arrays_.put_job, "INSERT OR REPLACE INTO array_jobs(id,array,task) VALUES(?1,?2,?3)"},
       {&ops.put_meta_, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=?2"},
+      {&ops.put_audit_, "INSERT INTO audit(at,uid,kind,object,text,refused) VALUES(?1,?2,?3,?4,?5,?6)"},
       {&ops.put_event_, "INSERT INTO events(at,job,node,kind,text,uid) VALUES(?1,?2,?3,?4,?5,?6)"},
   };
   for (const auto& [statement, sql] : all) {
@@ -102,7 +103,18 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
 }
 
 base::Status WriteOps::apply(const Op& op) {
-  return std::visit([this](const auto& o) { return on(o); }, op);
+  const auto carry_out = [this](const auto& o) -> base::Status {
+    using Kind = std::decay_t<decltype(o)>;
+    if constexpr (std::is_same_v<Kind, HoldAside>)
+      return hold_aside(*db_, o);
+    else if constexpr (std::is_same_v<Kind, PutHeld>)
+      return put_held(*db_, o.row);
+    else if constexpr (std::is_same_v<Kind, DropHeld>)
+      return drop_held(*db_, o);
+    else
+      return on(o);
+  };
+  return std::visit(carry_out, op);
 }
 
 base::Status WriteOps::run(Statement& s) {
@@ -260,14 +272,16 @@ base::Status WriteOps::on(const DropUsage& op) {
   return run(usage_.drop);
 }
 
-base::Status WriteOps::on(const HoldAside& op) { return hold_aside(*db_, op); }
-base::Status WriteOps::on(const PutHeld& op) { return put_held(*db_, op.row); }
-base::Status WriteOps::on(const DropHeld& op) { return drop_held(*db_, op); }
-
 base::Status WriteOps::on(const Event& op) {
   put_event_.bind(op.at.us, op.job.value, std::string_view(op.node), std::string_view(op.kind),
                   std::string_view(op.text), column_of_user(op.uid));
   return run(put_event_);
+}
+
+base::Status WriteOps::on(const Audit& op) {
+  put_audit_.bind(op.at.us, column_of_user(op.uid), std::string_view(op.kind), std::string_view(op.object),
+                  std::string_view(op.text), op.is_refusal ? 1U : 0U);
+  return run(put_audit_);
 }
 
 JobRow read_job(const Statement& s, bool with_spec) {

@@ -54,10 +54,8 @@ class WriteOps {
   base::Status on(const DropUsage& op);
   base::Status on(const PutPastRun& op);
   base::Status on(const PutMeta& op);
-  base::Status on(const HoldAside& op);
-  base::Status on(const PutHeld& op);
-  base::Status on(const DropHeld& op);
   base::Status on(const Event& op);
+  base::Status on(const Audit& op);
 
   struct JobStatements {
     Statement put, put_status, insert_ended, amend_ended, drop, drop_ended;
@@ -97,7 +95,7 @@ class WriteOps {
   ArrayStatements arrays_;
   ReplyStatements replies_;
   UsageStatements usage_;
-  Statement put_meta_, put_event_;
+  Statement put_meta_, put_event_, put_audit_;
 };
 
 /// The columns of a job row in the order that read_job() expects. A macro, so that every statement is one literal.

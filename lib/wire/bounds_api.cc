@@ -203,6 +203,7 @@ constexpr FieldBound kReservation[] = {
     ids(23, "jobs"),
     u32(24, "core_count"),
     u32(25, "gpu_count"),
+    u32(26, "hidden_jobs"),
 };
 constexpr FieldBound kCreateReservation[] = {part(1, "reservation", kReservationBounds)};
 constexpr MessageBounds kCreateReservationBounds = {"CreateReservationRequest", {}, kCreateReservation};
@@ -347,6 +348,12 @@ constexpr FieldBound kListEvents[] = {
     u32(1, "job"),        text(2, "node", kNameBytes, "node of events"), u32(3, "last", kMostEvents, "last events"),
     flag(4, "of_no_job"), i64(5, "since_us", INT64_MIN, INT64_MAX),      i64(6, "until_us", INT64_MIN, INT64_MAX)};
 constexpr MessageBounds kListEventsBounds = {"ListEventsRequest", {}, kListEvents};
+constexpr FieldBound kListAudit[] = {u32(1, "last", kMostEvents, "last lines of the audit"),
+                                     i64(2, "since_us", INT64_MIN, INT64_MAX), i64(3, "until_us", INT64_MIN, INT64_MAX),
+                                     u32(4, "uid")};
+constexpr MessageBounds kListAuditBounds = {"ListAuditRequest", {}, kListAudit};
+constexpr FieldBound kSetLogLevel[] = {text(1, "level", kNameBytes, "log level")};
+constexpr MessageBounds kSetLogLevelBounds = {"SetLogLevelRequest", {}, kSetLogLevel};
 constexpr MessageBounds kListHeldAsideBounds = {"ListHeldAsideRequest", {}, {}};
 constexpr FieldBound kDeleteHeldAside[] = {text(1, "kind", kKeyBytes, "kind of a row that is held aside"),
                                            text(2, "name", kPathBytes, "name of a row that is held aside")};
@@ -409,6 +416,8 @@ constexpr FieldBound kApiRequest[] = {
     part(77, "amend_job", kAmendJobBounds),
     part(78, "notify_job", kNotifyJobBounds),
     part(79, "why_job", kWhyJobBounds),
+    part(80, "list_audit", kListAuditBounds),
+    part(81, "set_log_level", kSetLogLevelBounds),
 };
 
 }  // namespace

@@ -53,6 +53,8 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kAmendJob:
     case Kind::kNotifyJob:
     case Kind::kWhyJob:
+    case Kind::kListAudit:
+    case Kind::kSetLogLevel:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

@@ -101,6 +101,8 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kTakeSnapshot, "take_snapshot", kAdmins, kReads, Answer::kWhenItIsSo},
     {Kind::kListHeldAside, "list_held_aside", kEverybody},
     {Kind::kDeleteHeldAside, "delete_held_aside", kAdmins, kChanges},
+    {Kind::kListAudit, "list_audit", kAdmins},
+    {Kind::kSetLogLevel, "set_log_level", kAdmins, kChanges},
     // What they tell of is in lists that everybody may ask for, job by job and node by node.
     {Kind::kListEvents, "list_events", kEverybody},
     {Kind::kListRecords, "list_records", kEverybody},

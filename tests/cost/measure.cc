@@ -43,6 +43,7 @@ class Added {
   int64_t operator()(const store::PutUsage& o) const { return less(o.kind.size() + o.name.size(), 0); }
   int64_t operator()(const store::PutStep& o) const { return less(o.bytes.size(), 0); }
   int64_t operator()(const store::PutRunNode& o) const { return less(o.node.size() + o.bytes.size(), 0); }
+  int64_t operator()(const store::Audit& o) const { return less(o.kind.size() + o.object.size() + o.text.size(), 0); }
   int64_t operator()(const store::Event& o) const { return less(o.node.size() + o.kind.size() + o.text.size(), 0); }
   /// Others take something away, or are of a fixed size.
   template <typename Other>
@@ -81,7 +82,7 @@ class Arrival {
     conn_ = ++w_.last_conn;
     w_.core->on_request(w_.now, conn_, CostWorld::user(uid), *received);
     absorb();
-    while (w_.core->is_listing(conn_)) {
+    while (w_.core->clients().listings.has(conn_)) {
       w_.core->on_piece_taken(w_.now, conn_, received->id());
       absorb();
     }

@@ -11,6 +11,7 @@
 #include "cmds/gangway/import/slurm_keys.h"
 #include "cmds/gangway/import/slurm_lists.h"
 #include "cmds/gangway/import/work.h"
+#include "model/private_data.h"
 
 namespace gw::cmds::import {
 namespace {
@@ -124,6 +125,23 @@ void set_licenses(Work& w, const Line& line, const std::string& value) {
   w.take(line, "Licenses", value, "licenses", yaml_list(licenses));
 }
 
+/// The rest of Slurm's words has no counterpart: partitions, events and reservations are everybody's to see.
+void set_private(Work& w, const Line& line, const std::string& value) {
+  std::vector<std::string> kinds, others;
+  for (const std::string& one : base::split(value, ',')) {
+    const std::string word = base::to_lower(base::trim(one));
+    if (word == "all")
+      for (const auto& [name, member] : model::kPrivateKinds) kinds.emplace_back(name);
+    else if (model::is_private_kind(word))
+      kinds.push_back(word);
+    else if (!word.empty() && word != "none")
+      others.push_back(word);
+  }
+  if (kinds.empty()) return w.ignore(line, "PrivateData", value, "nothing of it can be private");
+  if (others.empty()) return w.take(line, "PrivateData", value, "private", yaml_list(kinds));
+  w.change(line, "PrivateData", value, "private", yaml_list(kinds), base::join(others, ", ") + " cannot be private");
+}
+
 /// "socket=/run/munge/munge.socket.2"
 void set_munge(Work& w, const Line& line, const std::string& value) {
   constexpr std::string_view kSocket = "socket=";
@@ -163,6 +181,8 @@ Status set_by_hand(Work& w, const Line& line, const SlurmKey& key, const std::st
     set_preemption(w, line, value);
   } else if (name == "Licenses") {
     set_licenses(w, line, value);
+  } else if (name == "PrivateData") {
+    set_private(w, line, value);
   } else if (name == "AuthInfo") {
     set_munge(w, line, value);
   } else if (name == "TopologyPlugin") {

@@ -170,7 +170,7 @@ constexpr SlurmKey kSlurmKeys[] = {
     {"PriorityWeightPartition", Form::kByHand, "scheduler.order_weights"},
     {"PriorityWeightQOS", Form::kByHand, "scheduler.order_weights"},
     {"PriorityWeightTRES", Form::kIgnored, kAbsent},
-    {"PrivateData", Form::kIgnored, kAbsent},
+    {"PrivateData", Form::kByHand, "private"},
     {"ProctrackType", Form::kIgnored, kBuiltIn},
     {"Prolog", Form::kPath, "node_daemon.prolog"},
     {"PrologEpilogTimeout", Form::kSeconds, "node_daemon.program_limit"},

@@ -118,12 +118,16 @@ std::string named_jobs(const google::protobuf::RepeatedField<uint32_t>& ids, uin
   std::vector<std::string> words;
   for (int i = 0; i < std::min(ids.size(), kMost); ++i) words.push_back(std::to_string(ids[i]));
   more += static_cast<uint32_t>(std::max(ids.size() - kMost, 0));
+  if (words.empty()) return more == 1 ? "a job of somebody else" : fmt::format("{} jobs of others", more);
   if (more > 0) words.push_back(fmt::format("{} more", more));
   if (words.size() == 1) return "job " + words[0];
   const std::string last = words.back();
   words.pop_back();
   return "jobs " + base::join(words, ", ") + " and " + last;
 }
+
+bool has_victims(const wire::Outlook& o) { return !o.victims().empty() || o.victims_more() > 0; }
+std::string victims_of(const wire::Outlook& o) { return named_jobs(o.victims(), o.victims_more()); }
 
 std::string on_nodes(const wire::Outlook& o) {
   return (o.nodes().empty() ? "" : " on " + base::printable(o.nodes(), 1000)) +
@@ -135,8 +139,7 @@ std::string clock(int64_t us) { return base::format_time({us}); }
 /// "starts now on n3", "starts at 14:20 instead of 15:05"; empty: it is no better than `as_it_is`.
 std::string better(const wire::Outlook& o, const wire::Outlook& as_it_is) {
   constexpr int64_t kWorthIt = base::minutes(1).us;
-  const std::string victims =
-      o.victims().empty() ? "" : fmt::format(", {} would leave for it", named_jobs(o.victims(), 0));
+  const std::string victims = has_victims(o) ? fmt::format(", {} would leave for it", victims_of(o)) : "";
   const bool is_sooner = as_it_is.start_us() == 0 ? when_of(as_it_is) != When::kOnceOthersLeft
                                                   : o.start_us() + kWorthIt <= as_it_is.start_us();
   switch (when_of(o)) {
@@ -157,16 +160,18 @@ std::string summary(const wire::WhyJobReply& why) {
   switch (when_of(o)) {
     case When::kNow:
       return "It starts with the next pass of the scheduler" + on_nodes(o) +
-             (o.victims().empty() ? "" : ", for which " + named_jobs(o.victims(), 0) + " would leave") + ".";
+             (has_victims(o) ? ", for which " + victims_of(o) + " would leave" : "") + ".";
     case When::kOnceOthersLeft:
       return "It starts" + on_nodes(o) + " once " +
-             (o.victims().empty() ? std::string("others have left for it") : named_jobs(o.victims(), 0) + " left") +
+             (has_victims(o) ? victims_of(o) + " left" : std::string("others have left for it")) +
              (o.start_us() == 0 ? "" : ", by " + clock(o.start_us())) + ".";
     case When::kPlanned:
       return fmt::format("It starts at {}{}{}; sooner if they end sooner.", clock(o.start_us()), on_nodes(o),
-                         o.waits_for().empty() ? std::string(" if all that runs uses its whole limit")
-                                               : " if " + named_jobs(o.waits_for(), o.waits_for_more()) +
-                                                     (o.waits_for_size() == 1 ? " uses" : " use") + " the whole limit");
+                         o.waits_for().empty() && o.waits_for_more() == 0
+                             ? std::string(" if all that runs uses its whole limit")
+                             : " if " + named_jobs(o.waits_for(), o.waits_for_more()) +
+                                   (o.waits_for_size() + o.waits_for_more() == 1 ? " uses" : " use") +
+                                   " the whole limit");
     case When::kNever:
       return "It will be ended: its deadline can no longer be met.";
     default:
@@ -254,6 +259,9 @@ std::string quotas(const wire::WhyJobReply& why) {
 }
 
 std::string ahead(const wire::WhyJobReply& why) {
+  if (why.ahead().empty() && why.more_ahead() > 0)
+    return fmt::format("\n{} of others {} ahead of it, and not to be delayed.\n",
+                       base::counted(why.more_ahead(), "job"), why.more_ahead() == 1 ? "is" : "are");
   if (why.ahead().empty()) return {};
   std::string out = "\nAhead of it, and not to be delayed:\n";
   for (const wire::JobAhead& one : why.ahead())
@@ -393,6 +401,8 @@ nlohmann::ordered_json outlook_json(const wire::Outlook& o) {
           {"partition", o.partition()},
           {"nodes", o.nodes()},
           {"victims", std::vector<uint32_t>(o.victims().begin(), o.victims().end())},
+          {"victims_more", o.victims_more()},
+          {"waits_for_more", o.waits_for_more()},
           {"waits_for", std::vector<uint32_t>(o.waits_for().begin(), o.waits_for().end())},
           {"blockers", blockers_json(o.blockers())}};
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/hostlist.h"
@@ -250,7 +251,7 @@ base::Status update_place(const Core& core, const Caller& caller, const NamedTas
 base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller, const NamedTasks& named,
                                           const wire::UpdateJobRequest& said) {
   const Job& job = core.jobs.at(named.job);
-  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(core, caller, job));
   if (model::is_end(job.state))
     return base::with_sentence(
         base::fail(base::ErrorCode::kConflict,
@@ -277,7 +278,27 @@ base::Result<model::JobSpec> updated_spec(const Core& core, const Caller& caller
   return spec;
 }
 
-void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) {
+/// "TimeLimit 1:00:00 -> 2:00:00, Comment": what is changed, and of what is short from what to what.
+std::string what_changes(const model::JobSpec& before, const model::JobSpec& after, const wire::UpdateJobRequest& u) {
+  const auto pair = [](const std::string& from, const std::string& to) {
+    return from == to ? "" : fmt::format(" {} -> {}", from, to);
+  };
+  const std::map<std::string_view, std::string> values = {
+      {"TimeLimit", pair(base::format_duration(before.time_limit), base::format_duration(after.time_limit))},
+      {"Priority", pair(std::to_string(before.priority), std::to_string(after.priority))},
+      {"QOS", pair(before.qos, after.qos)},
+      {"Partition", pair(base::join(before.partitions, ","), base::join(after.partitions, ","))}};
+  std::vector<std::string> out;
+  for (const wire::JobAttribute& a : wire::kJobAttributes) {
+    if (a.update.field.is_set == nullptr || !a.update.field.is_set(u)) continue;
+    const auto value = values.find(a.update.key);
+    out.push_back(std::string(a.update.key) + (value == values.end() ? "" : value->second));
+  }
+  return base::join(out, ", ");
+}
+
+void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec, const wire::UpdateJobRequest& u) {
+  const std::string what = what_changes(job.spec, spec, u);
   const bool is_elsewhere = job.spec.qos != spec.qos;
   // What somebody said since holds also when it runs again.
   if (job.placed() != nullptr && spec.time_limit != job.spec.time_limit) job.placed()->uncut_limit = {};
@@ -298,7 +319,7 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec) 
                (job.placed()->started ? job.placed()->running_since() : job.placed()->placed) + job.spec.time_limit);
   core.clients.charges.resize(job.id, bytes_of(job.spec) + bytes_of_ranges(core, job));
   core.rows.job_and_spec(job);
-  core.out.job_event(job, "updated", "by " + caller.user, caller.uid);
+  core.out.job_event(job, "updated", fmt::format("{}{}by {}", what, what.empty() ? "" : " ", caller.user), caller.uid);
   if (depends_anew && job.spec.is_array() && job.waiting() != nullptr) give_up_corresponding(core, job);
 }
 
@@ -334,7 +355,7 @@ base::Status update_with_components(Core& core, const Caller& caller, Job& job, 
     after += bytes_of(spec) + bytes_of_ranges(core, *one);
   }
   GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));
-  for (auto& [one, spec] : updated) take_spec(core, caller, *one, std::move(spec));
+  for (auto& [one, spec] : updated) take_spec(core, caller, *one, std::move(spec), u);
   return {};
 }
 
@@ -366,7 +387,7 @@ base::Result<model::JobSpec> spec_after(const Core& core, const Caller& caller, 
 
 void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateJobRequest& asked = request.update_job();
-  auto targets = targets_of(core, asked.ids(), asked.tasks());
+  auto targets = targets_of(core, caller, asked.ids(), asked.tasks());
   if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   for (Target& target : *targets)  // what is changed of one component is changed of the others with it
     if (!target.is_of_array && target.jobs.size() > 1) target.jobs.resize(1);

@@ -61,7 +61,7 @@ void amend_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReq
   model::Job* job = core.jobs.find(JobId(said.id()));
   if (job == nullptr) return core.out.send(FetchEnded{conn, JobId(said.id()), request});
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, *job)))
-    return core.out.refuse(conn, request.id(), denied_job(*job));
+    return core.out.refuse(conn, request.id(), denied_job(core, caller, *job));
   if (!model::is_end(job->state))
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kConflict, fmt::format("job {} has not ended", job->id.value),
@@ -80,7 +80,7 @@ void on_ended_job(Core& core, ConnId conn, const Caller& caller, const wire::Api
   job.spec.user = row.user;
   job.spec.qos = row.qos;
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job)))
-    return core.out.refuse(conn, request.id(), denied_job(job));
+    return core.out.refuse(conn, request.id(), denied_job(core, caller, job));
   auto amended = amended_row(core, row, request.amend_job());
   if (!amended) return core.out.refuse(conn, request.id(), amended.error());
   if (!request.amend_job().check_only()) {

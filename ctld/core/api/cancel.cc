@@ -16,6 +16,7 @@
 #include "ctld/core/jobs/targets.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "ctld/core/shared/sight.h"
 #include "model/sentences.h"
 #include "wire/convert.h"
 
@@ -28,9 +29,9 @@ using model::Outcome;
 namespace {
 
 /// What a filter without numbers selects: each job with its components, and no array for one of its tasks.
-std::vector<Target> select(Core& core, const wire::JobFilter& filter) {
+std::vector<Target> select(Core& core, const Caller& caller, const wire::JobFilter& filter) {
   std::vector<Target> out;
-  JobCursor cursor(filter);
+  JobCursor cursor(filter, Sight(core, caller).jobs());
   while (!cursor.is_done()) {
     ListPiece all;
     while (const model::Job* job = cursor.next(core.jobs.all(), all)) {
@@ -42,8 +43,8 @@ std::vector<Target> select(Core& core, const wire::JobFilter& filter) {
 }
 
 /// Of what was named that which passes the rest of the filter.
-base::Result<std::vector<Target>> named(Core& core, const wire::JobFilter& filter) {
-  GW_TRY(targets, targets_of(core, filter.ids(), filter.tasks()));
+base::Result<std::vector<Target>> named(Core& core, const Caller& caller, const wire::JobFilter& filter) {
+  GW_TRY(targets, targets_of(core, caller, filter.ids(), filter.tasks()));
   const JobMatch matches(filter);
   std::erase_if(targets, [&](Target& target) {
     if (target.jobs.empty()) return false;  // it is not there, which is told
@@ -53,9 +54,9 @@ base::Result<std::vector<Target>> named(Core& core, const wire::JobFilter& filte
   return targets;
 }
 
-base::Result<std::vector<Target>> meant_by(Core& core, const wire::JobFilter& filter) {
-  if (filter.ids().empty() && filter.tasks().empty()) return select(core, filter);
-  return named(core, filter);
+base::Result<std::vector<Target>> meant_by(Core& core, const Caller& caller, const wire::JobFilter& filter) {
+  if (filter.ids().empty() && filter.tasks().empty()) return select(core, caller, filter);
+  return named(core, caller, filter);
 }
 
 void end_by_user(Core& core, const Caller& caller, Job& job, bool at_once) {
@@ -82,7 +83,7 @@ void end_by_user(Core& core, const Caller& caller, Job& job, bool at_once) {
 /// Whoever has no permission does not cut an array either.
 base::Status cancel_one(Core& core, const Caller& caller, const NamedTasks& named, const wire::CancelRequest& request) {
   Job& job = core.jobs.at(named.job);
-  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(job));
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return tl::unexpected(denied_job(core, caller, job));
   if (model::is_end(job.state))
     return base::with_sentence(
         base::fail(base::ErrorCode::kConflict,
@@ -120,7 +121,7 @@ void cancel(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
       f.tasks().empty())
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kInvalid, "no job named", "give ids, or a filter such as -u"});
-  const auto targets = meant_by(core, f);
+  const auto targets = meant_by(core, caller, f);
   if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   wire::JobsReply done =
       act_on_targets(*targets, [&](const NamedTasks& one) { return cancel_one(core, caller, one, c); });
@@ -134,7 +135,7 @@ void cancel(Core& core, ConnId conn, const Caller& caller, const wire::ApiReques
 }
 
 void cancel_unwritten(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  const auto targets = meant_by(core, request.cancel().filter());
+  const auto targets = meant_by(core, caller, request.cancel().filter());
   if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   size_t told = 0;
   act_on_targets(*targets, [&](const NamedTasks& one) -> base::Status {

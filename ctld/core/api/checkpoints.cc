@@ -18,7 +18,7 @@ void checkpointed(Core& core, ConnId conn, const Caller& caller, const wire::Api
   model::Job* job = core.jobs.find(JobId(request.checkpointed().job_id()));
   if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(JobId(request.checkpointed().job_id())));
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, *job)))
-    return core.out.refuse(conn, request.id(), denied_job(*job));
+    return core.out.refuse(conn, request.id(), denied_job(core, caller, *job));
   const model::Placed* placed = job->placed();
   // Whoever was told to go may still save its work, as long as it has its grace.
   const bool runs =

@@ -13,12 +13,17 @@
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/publish.h"
 #include "ctld/core/shared/replies.h"
+#include "ctld/core/shared/sight.h"
 
 namespace gw::ctld {
 
 namespace {
 
-void list_held(Core& core, ConnId conn, const wire::ApiRequest& request) {
+void list_held(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (Sight(core, caller).hidden().jobs)
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kDenied, "rows of jobs of others are private here",
+                            "an administrator can show them (private: in the configuration)"});
   auto fill = [&core, last = HeldRows::Key()](Time at, ListPiece& piece) mutable {
     wire::ListHeldAsideReply& list = *piece.reply.mutable_list_held_aside();
     list.set_now_us(at.us);
@@ -67,7 +72,7 @@ void delete_held(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
 
 void held_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_delete_held_aside()) return delete_held(core, conn, caller, request);
-  list_held(core, conn, request);
+  list_held(core, conn, caller, request);
 }
 
 }  // namespace gw::ctld

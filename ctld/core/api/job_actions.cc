@@ -154,7 +154,8 @@ base::Result<Job*> act_upon(Core& core, const Caller& caller, const NamedTasks& 
 
 base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, wire::JobAction action) {
   const Job& whole = core.jobs.at(named.job);
-  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, whole))) return tl::unexpected(denied_job(whole));
+  if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, whole)))
+    return tl::unexpected(denied_job(core, caller, whole));
   const bool requeues = action == wire::kRequeue || action == wire::kRequeueHold;
   if (model::is_end(whole.state) && requeues)
     return requeue_ended(core, caller, core.jobs.at(named.job), action == wire::kRequeueHold);
@@ -189,7 +190,7 @@ base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, w
 
 void job_action(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::JobActionRequest& asked = request.job_action();
-  const auto targets = targets_of(core, asked.ids(), asked.tasks());
+  const auto targets = targets_of(core, caller, asked.ids(), asked.tasks());
   if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   wire::ApiReply out;
   *out.mutable_jobs() =

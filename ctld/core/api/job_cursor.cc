@@ -8,8 +8,13 @@ namespace gw::ctld {
 
 using base::JobId;
 
-JobCursor::JobCursor(wire::JobFilter filter)
-    : fixed_(std::make_shared<const Fixed>(std::move(filter))),
+bool JobCursor::Fixed::may_count() const {
+  return filter.uids().empty() && filter.users().empty() && filter.names().empty() && filter.accounts().empty() &&
+         filter.nodes().empty() && filter.reservations().empty();
+}
+
+JobCursor::JobCursor(wire::JobFilter filter, SeenJobs seen)
+    : fixed_(std::make_shared<const Fixed>(std::move(filter), std::move(seen))),
       is_by_id_(!fixed_->filter.ids().empty() || !fixed_->filter.tasks().empty()) {
   const std::set<uint32_t> ids(fixed_->filter.ids().begin(), fixed_->filter.ids().end());
   ids_.assign(ids.begin(), ids.end());
@@ -21,7 +26,9 @@ const model::Job* JobCursor::next(const std::map<JobId, model::Job>& jobs, ListP
     if (piece.is_full()) return nullptr;
     last_ = it->first;
     piece.looked_at();
-    if (fixed_->matches(it->second)) return &it->second;
+    if (!fixed_->matches(it->second)) continue;
+    if (fixed_->sees(it->second)) return &it->second;
+    hidden_ += fixed_->may_count() ? 1 : 0;
   }
   is_done_ = true;
   return nullptr;
@@ -32,7 +39,7 @@ const model::Job* JobCursor::next_by_id(const std::map<JobId, model::Job>& jobs,
     if (piece.is_full()) return nullptr;
     const auto it = jobs.find(JobId(ids_[at_++]));
     piece.looked_at();
-    if (it == jobs.end()) {
+    if (it == jobs.end() || !fixed_->sees(it->second)) {
       unknown_.push_back(ids_[at_ - 1]);
     } else if (fixed_->matches(it->second)) {
       return &it->second;

@@ -101,14 +101,14 @@ void notify_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRe
     return core.out.refuse(conn, request.id(), {base::ErrorCode::kInvalid, "the message is empty", ""});
   google::protobuf::RepeatedField<uint32_t> ids;
   ids.Add(said.id());
-  const auto targets = targets_of(core, ids, {});
+  const auto targets = targets_of(core, caller, ids, {});
   if (!targets || targets->empty() || targets->front().jobs.empty())
     return core.out.refuse(conn, request.id(), no_such_job(id));
   bool is_told = false;
   for (const NamedTasks& named : targets->front().jobs) {
     const Job& job = core.jobs.at(named.job);
     if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job)))
-      return core.out.refuse(conn, request.id(), denied_job(job));
+      return core.out.refuse(conn, request.id(), denied_job(core, caller, job));
     is_told |= tell_run(core, job, said.text());
     is_told |= tell_waiters(core, job, said.text());
   }

@@ -10,6 +10,7 @@
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/targets.h"
 #include "ctld/core/shared/listing.h"
+#include "ctld/core/shared/sight.h"
 #include "sched/queue/order_facts.h"
 #include "sched/quota/quota_tree.h"
 
@@ -82,10 +83,11 @@ void show_priority(const Core& core, const sched::OrderFacts& facts, const model
       shown_priority(pending, core.settings.policy.order->parts(pending, facts.context())));
 }
 
-void list_priorities(Core& core, ConnId conn, const wire::ApiRequest& request) {
-  auto filter = with_all_meant(core, request.list_priorities().filter());
+void list_priorities(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const SeenJobs seen = Sight(core, caller).jobs();
+  auto filter = with_all_meant(core, seen, request.list_priorities().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
-  auto fill = [&core, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
+  auto fill = [&core, cursor = JobCursor(std::move(*filter), seen)](Time at, ListPiece& piece) mutable {
     const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);
@@ -96,6 +98,7 @@ void list_priorities(Core& core, ConnId conn, const wire::ApiRequest& request) {
       piece.added(out.ByteSizeLong());
     }
     for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+    if (const uint32_t hidden = cursor.take_hidden(); hidden > 0) list.add_hidden(hidden);
     if (cursor.is_done()) describe_order(core, facts, list);
     return cursor.is_done();
   };

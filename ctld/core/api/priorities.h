@@ -9,6 +9,6 @@ namespace gw::ctld {
 /// Adds to `shown` what the job's priority is made of.
 void show_priority(const Core& core, const sched::OrderFacts& facts, const model::Job& job, wire::Job& shown);
 /// The jobs that wait, with the parts of their priorities.
-void list_priorities(Core& core, ConnId conn, const wire::ApiRequest& request);
+void list_priorities(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
 
 }  // namespace gw::ctld

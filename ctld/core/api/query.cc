@@ -21,6 +21,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
+#include "ctld/core/shared/sight.h"
 #include "model/named_counts.h"
 #include "sched/queue/order_facts.h"
 #include "wire/bounds.h"
@@ -129,12 +130,13 @@ wire::Partition show_partition(const Core& core, const model::Partition& p, bool
 
 }  // namespace
 
-void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
-  auto filter = with_all_meant(core, request.list_jobs().filter());
+void list_jobs(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const SeenJobs seen = Sight(core, caller).jobs();
+  auto filter = with_all_meant(core, seen, request.list_jobs().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
   const bool is_whole = !filter->ids().empty() || request.list_jobs().whole_ranges();
   begin_list(core, conn, request.id(),
-             [&core, is_whole, cursor = JobCursor(std::move(*filter))](Time at, ListPiece& piece) mutable {
+             [&core, is_whole, cursor = JobCursor(std::move(*filter), seen)](Time at, ListPiece& piece) mutable {
                const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
                wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
                list.set_now_us(at.us);
@@ -146,6 +148,7 @@ void list_jobs(Core& core, ConnId conn, const wire::ApiRequest& request) {
                  piece.added(out.ByteSizeLong());
                }
                for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+               if (const uint32_t hidden = cursor.take_hidden(); hidden > 0) list.add_hidden(hidden);
                return cursor.is_done();
              });
 }
@@ -162,9 +165,12 @@ void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
   read.reader_is_admin = is_admin(core.settings, caller);
   read.reply.set_id(request.id());
   read.reply.mutable_show_job()->set_now_us(core.now.us);
+  read.seen = Sight(core, caller).jobs();
   if (const model::Job* job = core.jobs.find(JobId(q.id()))) {
+    if (!read.seen.has(job->spec.uid, job->spec.qos))
+      return core.out.refuse(conn, request.id(), no_such_job(JobId(q.id())));
     if ((q.script() || q.environment()) && !is_allowed(Grant::kOwnJobs, role_for(core, caller, *job)))
-      return core.out.refuse(conn, request.id(), denied_job(*job));
+      return core.out.refuse(conn, request.id(), denied_job(core, caller, *job));
     *read.reply.mutable_show_job()->mutable_job() = job_to_wire(core, *job);
     show_priority(core, {core.now, core.ledger.capacity(), core.usage.last_sent_users()}, *job,
                   *read.reply.mutable_show_job()->mutable_job());
@@ -176,8 +182,9 @@ void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
 
 void wait_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const JobId id(request.wait_job().id());
-  const model::Job* job = core.jobs.find(id);
-  if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
+  const auto seen = seen_job(core, caller, id.value);
+  if (!seen) return core.out.refuse(conn, request.id(), seen.error());
+  const model::Job* job = *seen;
   const bool until_started = request.wait_job().until_started();
   const ArrayTable::Array* array = core.jobs.arrays().find(id);  // who waits for it waits for all of it
   if (array != nullptr && array->is_over()) job = &worst_task(core, *job);
@@ -235,13 +242,15 @@ std::string node_state(const Core& core, const model::Node& node) {
   return state;
 }
 
-void list_nodes(Core& core, ConnId conn, const wire::ApiRequest& request) {
+void list_nodes(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const std::set<std::string> names(request.list_nodes().names().begin(), request.list_nodes().names().end());
+  const Sight sight(core, caller);
   for (const std::string& name : names) {
-    if (core.nodes.find(name) != nullptr) continue;
+    if (core.nodes.find(name) != nullptr && sight.sees_node(name)) continue;
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kNotFound, "node " + base::printable(name) + " not found",
-                            name_hint(name, core.nodes.names()), "Invalid node name " + base::printable(name)});
+                            sight.hidden().nodes ? "" : name_hint(name, core.nodes.names()),
+                            "Invalid node name " + base::printable(name)});
   }
   const bool topology = request.list_nodes().topology();
   auto fill = [&core, names, topology, last = NodeId(), partitions = partitions_of_nodes(core)](

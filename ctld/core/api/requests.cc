@@ -1,7 +1,10 @@
 // See requests.h.
 #include "ctld/core/api/requests.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/text.h"
@@ -23,7 +26,9 @@
 #include "ctld/core/cluster/quotas.h"
 #include "ctld/core/cluster/reservations.h"
 #include "ctld/core/names.h"
+#include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "ctld/core/shared/sight.h"
 #include "ctld/core/steps/requests.h"
 #include "ctld/core/steps/use.h"
 
@@ -34,7 +39,7 @@ using base::Status;
 
 namespace {
 
-void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
+void ask_scheduler(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (!request.has_explain_quota()) {
     core.out.send(AskScheduler{conn, request});
     return;
@@ -43,8 +48,7 @@ void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
   wire::ExplainQuotaRequest& explain = *asked.mutable_explain_quota();
   const auto qos_of = [&](uint32_t id, std::string* qos) -> Status {
     if (id != 0) {
-      const model::Job* job = core.jobs.find(JobId(id));
-      if (job == nullptr) return tl::unexpected(no_such_job(JobId(id)));
+      GW_TRY(job, seen_job(core, caller, id));
       *qos = job->spec.qos;
       return {};
     }
@@ -57,10 +61,26 @@ void ask_scheduler(Core& core, ConnId conn, const wire::ApiRequest& request) {
   core.out.send(AskScheduler{conn, std::move(asked)});
 }
 
+void set_log_level(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warning", "error"};
+  const std::string& level = request.set_log_level().level();
+  if (std::find(kLevels.begin(), kLevels.end(), level) == kLevels.end())
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kInvalid, "there is no log level " + base::printable(level),
+                            "debug, info, warning and error are"});
+  core.out.send(SetLogLevel{level});
+  core.out.event("log level", level + " by " + caller.user, caller.uid);
+  wire::ApiReply out;
+  out.mutable_ok();
+  reply_change(core, conn, caller, request, std::move(out));
+}
+
 /// What the shell carries out.
-void ask_shell(Core& core, ConnId conn, const wire::ApiRequest& request) {
+void ask_shell(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_reconfigure())
-    core.out.send(Reload{conn, request.id(), request.reconfigure().check_only()});
+    core.out.send(Reload{conn, request.id(), request.reconfigure().check_only(), caller.uid});
+  else if (request.has_set_log_level())
+    set_log_level(core, conn, caller, request);
   else if (request.has_backup())
     core.out.send(MakeBackup{conn, request.id(), request.backup().path()});
   else
@@ -84,7 +104,18 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
         conn, request.id(),
         base::Error{ErrorCode::kInvalid, "events of a time are told of a job, of a node, or of what concerns no job",
                     ""});
+  const Sight sight(core, caller);
+  const model::Job* job = core.jobs.find(JobId(q.job()));
+  if (!sight.sees_all() && (q.job() == 0 || (job != nullptr && !sight.sees(*job))))
+    return core.out.refuse(
+        conn, request.id(),
+        q.job() != 0
+            ? no_such_job(JobId(q.job()))
+            : base::Error{base::ErrorCode::kDenied, "events that are not of a job of one's own are private here",
+                          "an administrator can show them (private: in the configuration)"});
   ReadStored read{.conn = conn, .reader_uid = caller.uid};
+  read.seen = sight.jobs();
+  if (q.job() != 0 && job == nullptr) read.job = JobId(q.job());  // whose it was the store knows
   read.events = {JobId(q.job()),
                  q.node(),
                  q.of_no_job(),
@@ -103,6 +134,19 @@ void list_events(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   core.out.send(std::move(read));
 }
 
+void list_audit(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  constexpr uint32_t kUsual = 100;
+  const wire::ListAuditRequest& q = request.list_audit();
+  ReadStored read{.conn = conn, .reader_uid = caller.uid};
+  if (q.has_uid()) read.audit.uid = q.uid();
+  read.audit.since = {q.since_us()};
+  if (q.until_us() != 0) read.audit.until = {q.until_us()};
+  read.audit.most = q.last() == 0 ? kUsual : q.last();
+  read.reply.set_id(request.id());
+  read.reply.mutable_list_audit()->set_now_us(core.now.us);
+  core.out.send(std::move(read));
+}
+
 /// What is lent follows from what all hold together.
 bool is_of_all(wire::RecordFilter filter) {
   filter.clear_since_us();
@@ -116,14 +160,22 @@ void sum_records(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kInvalid, "what QOS lent is told of all jobs of a time together",
                             "without other conditions than from when until when"});
+  const Sight sight(core, caller);
+  if (sight.hidden().usage || sight.hidden().jobs) sum.seen = sight.own_jobs();
+  if (sum.query.lending() && !sum.seen.all)
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kDenied, "what QOS lent tells what others used, which is private here",
+                            "an administrator can say it (private: in the configuration)"});
   if (sum.query.lending()) sum.quotas = core.quotas.tree();
   core.out.send(std::move(sum));
 }
 
 void ask_store(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_list_events()) return list_events(core, conn, caller, request);
+  if (request.has_list_audit()) return list_audit(core, conn, caller, request);
   if (request.has_sum_records()) return sum_records(core, conn, caller, request);
-  core.out.send(ReadRecords{conn, request.id(), caller.uid, request.list_records(), core.now, core.settings.cluster});
+  core.out.send(ReadRecords{conn, request.id(), caller.uid, request.list_records(), core.now, core.settings.cluster,
+                            Sight(core, caller).jobs()});
 }
 
 void reservation_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -170,13 +222,20 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     job_action(core, conn, caller, request);
 }
 
+/// What it knows of itself.
+void ask_controller(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_show_figures()) return show_figures(core, conn, caller, request);
+  if (request.has_show_config()) return show_config(core, conn, request);
+  ping(core, conn, request);
+}
+
 void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   using Kind = wire::ApiRequest;
   switch (request.kind_case()) {
     case Kind::kSubmit:
       return submit(core, conn, caller, request);
     case Kind::kListJobs:
-      return list_jobs(core, conn, request);
+      return list_jobs(core, conn, caller, request);
     case Kind::kShowJob:
     case Kind::kWaitJob:
     case Kind::kWhyJob:
@@ -189,7 +248,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kCheckpointed:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:
-      return list_nodes(core, conn, request);
+      return list_nodes(core, conn, caller, request);
     case Kind::kUpdateNode:
       return update_node(core, conn, caller, request);
     case Kind::kListPartitions:
@@ -199,7 +258,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kDeletePartition:
       return partition_request(core, conn, caller, request);
     case Kind::kListPriorities:
-      return list_priorities(core, conn, request);
+      return list_priorities(core, conn, caller, request);
     case Kind::kListReservations:
     case Kind::kCreateReservation:
     case Kind::kUpdateReservation:
@@ -211,7 +270,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
       return list_quotas(core, conn, request);
     case Kind::kShowShares:
     case Kind::kExplainQuota:
-      return ask_scheduler(core, conn, request);
+      return ask_scheduler(core, conn, caller, request);
     case Kind::kCreateStep:
     case Kind::kTicket:
     case Kind::kListSteps:
@@ -223,27 +282,63 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kListHeldAside:
     case Kind::kDeleteHeldAside:
       return held_request(core, conn, caller, request);
+    case Kind::kListAudit:
     case Kind::kListEvents:
     case Kind::kListRecords:
     case Kind::kSumRecords:
       return ask_store(core, conn, caller, request);
     case Kind::kShowFigures:
-      return show_figures(core, conn, caller, request);
     case Kind::kShowConfig:
-      return show_config(core, conn, request);
+    case Kind::kPing:
+      return ask_controller(core, conn, caller, request);
     case Kind::kReconfigure:
     case Kind::kBackup:
     case Kind::kTakeSnapshot:
-      return ask_shell(core, conn, request);
-    case Kind::kPing:
-      return ping(core, conn, request);
+    case Kind::kSetLogLevel:
+      return ask_shell(core, conn, caller, request);
     case Kind::KIND_NOT_SET:;
   }
 }
 
+/// What was denied since the outbox held `before` messages, in one line: the first words, and of how many things.
+void audit_denied(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request, size_t before) {
+  constexpr auto kDenied = static_cast<uint32_t>(base::ErrorCode::kDenied);
+  constexpr size_t kTextBytes = 500;
+  size_t count = 0;
+  std::string first;
+  const auto look_at = [&](const wire::Error& error) {
+    if (error.code() == kDenied && count++ == 0) first = base::printable(error.what(), kTextBytes);
+  };
+  const std::vector<Outgoing>& out = core.out.messages();
+  for (size_t i = before; i < out.size(); ++i) {
+    const Reply* reply = std::get_if<Reply>(&out[i]);
+    if (reply == nullptr || reply->conn != conn) continue;
+    if (reply->reply.has_error()) look_at(reply->reply.error());
+    for (const wire::JobFault& fault : reply->reply.cancel().faults()) look_at(fault.error());
+    for (const wire::JobFault& fault : reply->reply.jobs().faults()) look_at(fault.error());
+  }
+  if (count == 0) return;
+  // Whoever tries on and on fills no disk: what is beyond this is in the log of the system no more either.
+  constexpr RequestRate::Limits kMost = {.per_period = 60, .burst = 200, .period = base::hours(1)};
+  if (core.clients.refusal_rate.take(core.now, caller.uid, kMost).us > 0) return;
+  core.out.audit(std::string(wire::row_of(request.kind_case()).name), "",
+                 count == 1 ? first : fmt::format("{} (and {} more)", first, count - 1), caller.uid,
+                 /*is_refusal=*/true);
+}
+
+void answer_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);
+
 }  // namespace
 
 void on_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  const size_t before = core.out.messages().size();
+  answer_request(core, conn, caller, request);
+  audit_denied(core, conn, caller, request, before);
+}
+
+namespace {
+
+void answer_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::RequestRow& row = wire::row_of(request.kind_case());
   const bool is_changing = row.effect == wire::Effect::kChanges && !request.client_id().empty();
   if (const base::Duration wait = wait_of(core, caller, request, is_changing); wait.us > 0)
@@ -263,5 +358,7 @@ void on_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRe
     return refuse_for_store(core, conn, request.id());
   dispatch(core, conn, caller, request);
 }
+
+}  // namespace
 
 }  // namespace gw::ctld

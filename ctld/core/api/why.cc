@@ -167,9 +167,9 @@ void put_outlook(const sched::Outlook& outlook, const sched::PendingJob& job, wi
 
 void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (refuse_hurry(core, conn, caller, request.id())) return;
-  const JobId id(request.why_job().id());
-  const model::Job* job = core.jobs.find(id);
-  if (job == nullptr) return core.out.refuse(conn, request.id(), no_such_job(id));
+  const auto seen = seen_job(core, caller, request.why_job().id());
+  if (!seen) return core.out.refuse(conn, request.id(), seen.error());
+  const model::Job* job = *seen;
   AskOutlooks ask;
   ask.conn = conn;
   ask.uid = caller.uid;

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "ctld/core/cluster/partitions.h"
 #include "ctld/core/jobs/usage.h"
 #include "ctld/core/shared/held.h"
@@ -83,7 +84,10 @@ void on_reconfigured(Core& core, Settings settings, const Reload& reply_to, cons
       out.mutable_reconfigure()->add_warnings(
           fmt::format("partition {} is gone, but {} for it: gcontrol update moves them", name,
                       count == 1 ? "1 job waits" : fmt::format("{} jobs wait", count)));
-  for (const std::string& c : changes) core.out.note("reconfigured: " + c);
+  for (const std::string& c : changes) {
+    core.out.note("reconfigured: " + c);
+    core.out.audit("reconfigured", "", base::printable(c, 1'000), reply_to.uid);
+  }
   if (reply_to.conn != 0) core.out.reply(reply_to.conn, reply_to.request_id, std::move(out));
 }
 

@@ -10,6 +10,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/jobs/arrays.h"
+#include "ctld/core/shared/sight.h"
 #include "model/mail.h"
 #include "model/output_path.h"
 
@@ -130,6 +131,13 @@ std::string why_of(const Job& job) {
   return job.waiting() != nullptr ? job.last_failure : std::string();
 }
 
+/// As the owner may read it: it may tell of others (private: in the configuration).
+std::string for_owner(const Core& core, const Job& job, const std::string& text) {
+  if (!core.settings.private_data.any()) return text;
+  const Caller owner{.uid = job.spec.uid, .gid = job.spec.gid, .user = job.spec.user, .group = {}, .groups = {}};
+  return Sight(core, owner).without_names(text);
+}
+
 std::string plain(const std::string& text) { return base::printable(text, kMostText); }
 
 /// Whether one more may be written; that comes first, since the writing takes most of the time.
@@ -151,9 +159,9 @@ void send(Core& core, const Job& job, uint32_t event, const std::string& more, b
   mail.to = job.spec.mail_user.empty() ? job.spec.user : job.spec.mail_user;
   mail.subject = fmt::format("{} {} Name={} {}{}", job.spec.launch.slurm_names ? "Slurm" : "Gangway",
                              whose(job, is_of_array), name, word_of(event), more);
-  const std::string state(model::long_name(job.state)), nodes = plain(nodes_of(job)), why = plain(why_of(job)),
-                                                        partitions = plain(base::join(job.spec.partitions, ",")),
-                                                        folder = plain(job.spec.launch.work_dir);
+  const std::string state(model::long_name(job.state)),
+      nodes = plain(nodes_of(job)), why = plain(for_owner(core, job, why_of(job))),
+      partitions = plain(base::join(job.spec.partitions, ",")), folder = plain(job.spec.launch.work_dir);
   mail.body = fmt::format("{}\n\nCluster: {}\nJob: {} ({})\nUser: {}\nPartition: {}\n", mail.subject,
                           core.settings.cluster, job.id.value, name, job.spec.user, partitions);
   if (!is_of_array) mail.body += "State: " + state + "\n";

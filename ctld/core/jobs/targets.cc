@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/names.h"
+#include "ctld/core/shared/sight.h"
 #include "wire/convert.h"
 
 namespace gw::ctld {
@@ -35,6 +36,11 @@ base::Status check_named(const google::protobuf::RepeatedPtrField<wire::TasksOfA
   return base::invalid(fmt::format("{} ranges of tasks; at most {} are taken at once", ranges, kMostRanges));
 }
 
+/// What the caller may not know of is not there.
+void leave_out_hidden(const Core& core, const Sight& sight, Target& target) {
+  std::erase_if(target.jobs, [&](const NamedTasks& named) { return !sight.sees(core.jobs.at(named.job)); });
+}
+
 Target by_number(Core& core, JobId id) {
   Target target{id, {}, {}, core.jobs.arrays().find(id) != nullptr};
   if (target.is_of_array) {
@@ -50,7 +56,8 @@ Target by_number(Core& core, JobId id) {
 
 }  // namespace
 
-base::Result<std::vector<Target>> targets_of(Core& core, const google::protobuf::RepeatedField<uint32_t>& ids,
+base::Result<std::vector<Target>> targets_of(Core& core, const Caller& caller,
+                                             const google::protobuf::RepeatedField<uint32_t>& ids,
                                              const google::protobuf::RepeatedPtrField<wire::TasksOfArray>& tasks) {
   std::vector<Target> out;
   for (const uint32_t id : std::set<uint32_t>(ids.begin(), ids.end())) out.push_back(by_number(core, JobId(id)));
@@ -62,22 +69,30 @@ base::Result<std::vector<Target>> targets_of(Core& core, const google::protobuf:
     const std::string shown = asked.size() == 1 ? text : "[" + base::printable(text, kShownTasks) + "]";
     out.push_back({array, fmt::format("{}_{}", array.value, shown), find_tasks(core, array, asked), true});
   }
+  const Sight sight(core, caller);
+  for (Target& target : out) leave_out_hidden(core, sight, target);
   return out;
 }
 
-base::Result<wire::JobFilter> with_all_meant(const Core& core, wire::JobFilter filter) {
+base::Result<wire::JobFilter> with_all_meant(const Core& core, const SeenJobs& seen, wire::JobFilter filter) {
+  const auto is_seen = [&](JobId id) {
+    const model::Job* job = core.jobs.find(id);
+    return job != nullptr && seen.has(job->spec.uid, job->spec.qos);
+  };
   std::vector<uint32_t> more;
   for (const uint32_t id : std::set<uint32_t>(filter.ids().begin(), filter.ids().end())) {
-    for (const JobId job : jobs_of_array(core, JobId(id))) more.push_back(job.value);
+    for (const JobId job : jobs_of_array(core, JobId(id)))
+      if (is_seen(job)) more.push_back(job.value);
     const model::Job* leader = core.jobs.find(JobId(id));
-    if (leader == nullptr || leader->spec.het_job != leader->id) continue;
+    if (leader == nullptr || !is_seen(leader->id) || leader->spec.het_job != leader->id) continue;
     for (uint32_t k = 1; k < leader->spec.het_size; ++k)
       if (core.jobs.contains(JobId(id + k))) more.push_back(id + k);
   }
   GW_TRY_STATUS(check_named(filter.tasks()));
   for (const wire::TasksOfArray& named : filter.tasks()) {
     GW_TRY(asked, wire::from_wire(named.tasks()));
-    const std::vector<NamedTasks> found = find_tasks(core, JobId(named.array()), asked);
+    std::vector<NamedTasks> found = find_tasks(core, JobId(named.array()), asked);
+    std::erase_if(found, [&](const NamedTasks& one) { return !is_seen(one.job); });
     if (found.empty()) more.push_back(0);  // nobody's number: it is told as unknown
     for (const NamedTasks& one : found) more.push_back(one.job.value);
   }

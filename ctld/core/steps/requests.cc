@@ -14,6 +14,7 @@
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
+#include "ctld/core/shared/sight.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/orders.h"
 #include "model/sentences.h"
@@ -138,21 +139,35 @@ void give_ticket(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   send_ticket(core, *step, conn, request.id(), asked.client_key(), asked.watch());
 }
 
-void list_steps(Core& core, ConnId conn, const wire::ApiRequest& request) {
+void list_steps(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const auto ids = job_ids(request.list_steps().job_ids());
-  auto fill = [&core, ids, last = StepKey{JobId(), 0}](Time at, ListPiece& piece) mutable {
+  const SeenJobs seen = Sight(core, caller).jobs();
+  auto fill = [&core, ids, seen, last = StepKey{JobId(), 0}](Time at, ListPiece& piece) mutable {
     wire::ListStepsReply& list = *piece.reply.mutable_list_steps();
     list.set_now_us(at.us);
+    uint32_t hidden = 0;
+    const auto tell_hidden = [&] {
+      if (hidden > 0) list.add_hidden(hidden);
+    };
     for (auto it = core.steps.all().upper_bound(last); it != core.steps.all().end(); ++it) {
-      if (piece.is_full()) return false;
+      if (piece.is_full()) {
+        tell_hidden();
+        return false;
+      }
       last = it->first;
       piece.looked_at();
       if (!ids.empty() && !ids.contains(last.first.value)) continue;
+      const model::Job& job = core.jobs.at(last.first);
+      if (!seen.has(job.spec.uid, job.spec.qos)) {
+        hidden += ids.empty() ? 1 : 0;  // who names a job must not learn that it is there
+        continue;
+      }
       wire::Step& shown = *list.add_steps() = wire::to_wire(it->second);
       shown.clear_client_key();
       for (wire::StepNode& node : *shown.mutable_nodes()) node.clear_key();
       piece.added(shown.ByteSizeLong());
     }
+    tell_hidden();
     return true;
   };
   begin_list(core, conn, request.id(), std::move(fill));
@@ -195,7 +210,7 @@ void step_request(Core& core, ConnId conn, const Caller& caller, const wire::Api
   if (request.has_ticket()) return give_ticket(core, conn, caller, request);
   if (request.has_end_allocation()) return end_allocation(core, conn, caller, request);
   if (request.has_signal_step()) return signal_step(core, conn, caller, request);
-  list_steps(core, conn, request);
+  list_steps(core, conn, caller, request);
 }
 
 base::Result<std::optional<StepWait>> accept_first_step(ConnId conn, const model::JobSpec& spec,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "ctld/core/effects.h"
@@ -36,11 +37,18 @@ class Outbox {
   void node_event(const model::Node& node, const std::string& kind, const std::string& text, Actor uid = {});
   void event(const std::string& kind, const std::string& text, Actor uid);
 
-  bool has_writes() const { return !writes_.empty(); }
+  /// Somebody did something to what is not his own, or was refused it (`is_refusal`): a line of the audit, and of the
+  /// system's log. Events with an actor who is not the owner come here by themselves. The same deed done to many things
+  /// by one request is one line.
+  void audit(const std::string& kind, const std::string& object, const std::string& text, Actor uid,
+             bool is_refusal = false);
+
+  bool has_writes() const { return !writes_.empty() || !deeds_.empty(); }
   /// What is still to be sent; to be marked before it goes.
   std::vector<Outgoing>& messages() { return out_; }
   /// All of it; the deltas are the feed's.
   Effects take(std::vector<sched::Delta> deltas) {
+    write_deeds();
     return {std::exchange(writes_, {}), std::exchange(out_, {}), std::move(deltas)};
   }
 
@@ -49,7 +57,16 @@ class Outbox {
     out_.push_back(Note{is_warning, std::move(text), /*is_in_history=*/true});
   }
 
+  /// What one did to several things.
+  struct Deed {
+    store::Audit row;
+    std::vector<std::string> objects = {};  ///< The first of them,
+    size_t count = 0;                       ///< and how many they are.
+  };
+  void write_deeds();
+
   base::Time now_;
+  std::vector<Deed> deeds_;
   store::Batch writes_;
   std::vector<Outgoing> out_;
 };

@@ -37,7 +37,8 @@ model::ExitStatus exit_of_job(JobState end, const wire::Outcome* outcome) {
 
 std::string state_text(JobState end, const wire::Outcome* outcome) {
   std::string text(model::long_name(end));
-  if (end == JobState::kCancelled && outcome != nullptr) text += fmt::format(" by {}", outcome->cancelled_by());
+  const bool is_said = outcome != nullptr && outcome->cancelled_by() != UINT32_MAX;  // else by somebody who is private
+  if (end == JobState::kCancelled && is_said) text += fmt::format(" by {}", outcome->cancelled_by());
   return text;
 }
 

@@ -190,7 +190,9 @@ base::Duration stood_still(const wire::Job& job) {
 
 std::string why_suspended(const wire::Job& job) {
   const wire::Suspension& s = job.status().placed().suspension();
-  std::string out = s.for_job() != 0 ? "for job " + std::to_string(s.for_job()) : "by " + s.who();
+  std::string out = s.for_job() == UINT32_MAX ? "for a job of somebody else"
+                    : s.for_job() != 0        ? "for job " + std::to_string(s.for_job())
+                                              : "by " + s.who();
   if (s.is_held()) return out + ", until it is resumed";
   return s.detail().empty() ? out : out + "; waits: " + s.detail();
 }

@@ -108,6 +108,10 @@ TEST_F(Import, KeysThatHaveACounterpartAreTaken) {
   EXPECT_THAT(yaml("Licenses=a,b:3\nSelectType=select/linear\nAuthInfo=socket=/m,ttl=3\n"),
               AllOf(HasSubstr("licenses: [\"a:1\", \"b:3\"]"), HasSubstr("exclusive: true"),
                     HasSubstr("munge_socket: \"/m\"")));
+  EXPECT_THAT(yaml("PrivateData=jobs,Usage,accounts\n"), HasSubstr("private: [\"jobs\", \"usage\"]"));
+  EXPECT_THAT(yaml("PrivateData=all\n"), HasSubstr("private: [\"jobs\", \"users\", \"usage\", \"nodes\"]"));
+  EXPECT_THAT(notes("PrivateData=jobs,accounts\n"), HasSubstr("accounts cannot be private"));
+  EXPECT_THAT(yaml("PrivateData=events\n"), Not(HasSubstr("private")));
   EXPECT_THAT(yaml("Prolog=/etc/slurm/prolog.d/*\n"), Not(HasSubstr("prolog"))) << "several programs";
 }
 

@@ -72,12 +72,12 @@ class Listing : public ::testing::Test {
 TEST_F(Listing, ComesInNumberedPiecesOneAtATime) {
   ask(w, all_jobs());
   ASSERT_EQ(w.replies[kConn].size(), 1u) << "the next piece is made when the former was written";
-  EXPECT_TRUE(w.core->is_listing(kConn));
+  EXPECT_TRUE(w.core->clients().listings.has(kConn));
   std::vector<wire::ApiReply> pieces;
   ASSERT_TRUE(take_rest(w, pieces));
   EXPECT_GE(pieces.size(), 3u);
   expect_numbered(pieces);
-  EXPECT_FALSE(w.core->is_listing(kConn));
+  EXPECT_FALSE(w.core->clients().listings.has(kConn));
   const auto listed = ids_of(pieces);
   EXPECT_EQ(std::vector<uint32_t>(ids.begin(), ids.end()), listed);
   // Nothing more comes, whatever is asked.
@@ -147,13 +147,13 @@ TEST_F(Listing, EndsWithAnErrorWhenTheStoreFailsMeanwhile) {
   w.core->on_piece_taken(w.now, kConn, kId);
   w.pump();
   EXPECT_TRUE(w.replies[kConn].back().has_error()) << "a shorter list must not pass for the whole";
-  EXPECT_FALSE(w.core->is_listing(kConn));
+  EXPECT_FALSE(w.core->clients().listings.has(kConn));
 }
 
 TEST_F(Listing, GoesWithItsClient) {
   ask(w, all_jobs());
   w.core->on_client_gone(w.now, kConn);
-  EXPECT_FALSE(w.core->is_listing(kConn));
+  EXPECT_FALSE(w.core->clients().listings.has(kConn));
   w.core->on_piece_taken(w.now, kConn, kId);
   w.pump();
   EXPECT_EQ(w.replies[kConn].size(), 1u);

@@ -242,6 +242,16 @@ TEST(Mails, WithoutAProgramTheUserIsWarned) {
   EXPECT_THAT(w.subjects(), IsEmpty());
 }
 
+TEST(Mails, TellOfOthersWhatTheOwnerMaySee) {
+  for (const bool is_private : {false, true}) {
+    Settings settings = with_mail();
+    settings.private_data.users = is_private;
+    Post w(settings);
+    w.cancel(0, w.enter("END", [](auto& submit) { submit.mutable_spec()->set_hold_user(true); }));
+    EXPECT_THAT(w.mails.front().body, HasSubstr(is_private ? "Why: by somebody else\n" : "Why: by root\n"));
+  }
+}
+
 TEST(Mails, AreSlurmsWhereTheJobIs) {
   Post w;
   const JobId id = w.enter("END", [](auto& submit) {

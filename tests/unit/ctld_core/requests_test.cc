@@ -94,6 +94,8 @@ class EveryKind {
     add(Grant::kAdmins).mutable_take_snapshot();
     add(Grant::kEverybody).mutable_list_held_aside();
     add(Grant::kAdmins).mutable_delete_held_aside()->set_kind("job");
+    add(Grant::kAdmins).mutable_list_audit();
+    add(Grant::kAdmins).mutable_set_log_level()->set_level("debug");
     add(Grant::kEverybody).mutable_list_events()->set_node("n0");
     add(Grant::kEverybody).mutable_list_records();
     add(Grant::kEverybody).mutable_sum_records();

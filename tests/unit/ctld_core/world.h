@@ -56,6 +56,7 @@ class MemoryStore {
   std::map<base::JobId, store::PutArray> arrays;
   std::vector<store::PutReply> replies;
   std::vector<store::Event> events;
+  std::vector<store::Audit> audit;
   std::map<std::pair<std::string, std::string>, store::HeldRow> held;
 
  private:
@@ -133,6 +134,7 @@ class MemoryStore {
   void put(const store::PutHeld& o) { held.at({o.row.kind, o.row.name}) = o.row; }
   void put(const store::DropHeld& o) { held.erase({o.kind, o.name}); }
   void put(const store::Event& o) { events.push_back(o); }
+  void put(const store::Audit& o) { audit.push_back(o); }
 };
 
 inline model::NodeTopology eight_gpus() {
@@ -291,10 +293,12 @@ class World {
     core->on_request(now, conn, user(uid), *received);
     pump();
     if (replies[conn].empty()) return {};
-    wire::ApiReply whole = replies[conn].back();  // of a list: all of its pieces
+    core->privacy().keep(user(uid), replies[conn].back());  // as the shell does
+    wire::ApiReply whole = replies[conn].back();            // of a list: all of its pieces
     while (replies[conn].back().more()) {
       core->on_piece_taken(now, conn, request.id());
       pump();
+      core->privacy().keep(user(uid), replies[conn].back());
       whole.MergeFrom(replies[conn].back());
     }
     return whole;

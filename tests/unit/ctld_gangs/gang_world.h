@@ -30,7 +30,13 @@ inline size_t bytes_of(const store::Op& op) {
         if constexpr (requires { o.bytes.size(); }) bytes += o.bytes.size();
         if constexpr (requires { o.reply.size(); }) bytes += o.reply.size();
         if constexpr (requires { o.value.size(); }) bytes += o.value.size();
-        if constexpr (requires { o.text.size(); }) bytes += o.text.size() + o.node.size() + o.kind.size();
+        if constexpr (requires { o.text.size(); }) bytes += o.text.size() + o.kind.size();
+        if constexpr (requires {
+                        o.node.size();
+                        o.text.size();
+                      })
+          bytes += o.node.size();
+        if constexpr (requires { o.object.size(); }) bytes += o.object.size();
         return bytes;
       },
       op);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace gw::ctld {
 namespace {
 
@@ -13,7 +15,12 @@ class FakeReader : public store::Reader {
     asked.push_back(filter);
     return rows;
   }
-  base::Result<store::JobRow> ended_job(base::JobId) override {
+  base::Result<std::vector<store::AuditRow>> audit(const store::AuditFilter& filter) override {
+    asked_audit.push_back(filter);
+    return audit_rows;
+  }
+  base::Result<store::JobRow> ended_job(base::JobId id) override {
+    if (const auto it = ended.find(id); it != ended.end()) return it->second;
     return base::fail(base::ErrorCode::kNotFound, "no job");
   }
   base::Result<std::string> blob(const std::string&) override {
@@ -22,6 +29,9 @@ class FakeReader : public store::Reader {
 
   std::vector<store::EventRow> rows;
   std::vector<store::EventFilter> asked;
+  std::vector<store::AuditRow> audit_rows;
+  std::vector<store::AuditFilter> asked_audit;
+  std::map<base::JobId, store::JobRow> ended;
 };
 
 ReadStored list_of_events() {
@@ -76,6 +86,50 @@ TEST(StoredEvents, OfAJobStandInItsHistory) {
   ASSERT_TRUE(complete(reader, read));
   ASSERT_EQ(read.reply.show_job().history_size(), 1);
   EXPECT_EQ(read.reply.show_job().history(0).uid(), 1000U);
+}
+
+TEST(StoredEvents, OfAJobThatIsNotToBeSeenAreOfNoJob) {
+  FakeReader reader;
+  reader.rows = {{3, {{10}, base::JobId(7), "", "started", "on n1", {}}}};
+  reader.ended[base::JobId(7)] = {.id = base::JobId(7), .uid = 1000, .qos = "a"};
+  ReadStored read;
+  read.job = base::JobId(7);
+  read.events = {.job = base::JobId(7), .most = 7};
+  read.seen = {.all = false, .uid = 1001};
+  read.reply.mutable_list_events();
+  const base::Status others = complete(reader, read);
+  ASSERT_FALSE(others);
+  EXPECT_EQ(others.error().code, base::ErrorCode::kNotFound);
+  read.seen.qos = {"a"};
+  EXPECT_TRUE(complete(reader, read)) << "an operator of its QOS";
+  read.seen = {.all = false, .uid = 1000};
+  EXPECT_TRUE(complete(reader, read)) << "its owner";
+  ReadStored show;
+  show.job = base::JobId(7);
+  show.seen = {.all = false, .uid = 1001};
+  show.reply.mutable_show_job();
+  EXPECT_EQ(complete(reader, show).error().code, base::ErrorCode::kNotFound);
+}
+
+TEST(StoredAudit, IsToldAsItWasWritten) {
+  FakeReader reader;
+  reader.audit_rows = {{1, {{10}, {}, "controller started", "", "version 1", false}},
+                       {2, {{11}, 0, "drained", "node n1", "by root: disk", false}},
+                       {3, {{12}, 1000, "cancel", "", "access denied", true}}};
+  ReadStored read;
+  read.audit = {.uid = 1000, .since = {5}, .until = {6}, .most = 9};
+  read.reply.mutable_list_audit();
+  ASSERT_TRUE(complete(reader, read));
+  ASSERT_EQ(reader.asked_audit.size(), 1U);
+  EXPECT_EQ(reader.asked_audit[0].uid, 1000U);
+  EXPECT_EQ(reader.asked_audit[0].most, 9U);
+  const auto& told = read.reply.list_audit().records();
+  ASSERT_EQ(told.size(), 3);
+  EXPECT_FALSE(told[0].has_uid());
+  EXPECT_TRUE(told[1].has_uid()) << "root is somebody";
+  EXPECT_EQ(told[1].object() + "|" + told[1].kind() + "|" + told[1].text(), "node n1|drained|by root: disk");
+  EXPECT_TRUE(told[2].is_refusal());
+  EXPECT_EQ(told[2].seq(), 3U);
 }
 
 }  // namespace

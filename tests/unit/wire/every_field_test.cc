@@ -34,6 +34,7 @@ const std::map<std::string, std::string> kLeftOut = {
     {"Partition.total_nodes", "shown only: counted when somebody asks"},
     {"Partition.total_gpus", "shown only: counted when somebody asks"},
     {"Partition.fragmentation", "shown only: counted when somebody asks"},
+    {"Reservation.hidden_jobs", "shown only: counted when somebody asks"},
     {"Reservation.is_active", "shown only: worked out when somebody asks"},
     {"Reservation.from_us", "shown only: worked out when somebody asks"},
     {"Reservation.to_us", "shown only: worked out when somebody asks"},

@@ -1,0 +1,91 @@
+// See sight.h.
+#include "ctld/core/shared/sight.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gw::ctld {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Where the word that begins at `at` is over.
+size_t end_of_word(std::string_view text, size_t at) { return std::min(text.find_first_of(" ,;:()", at), text.size()); }
+
+}  // namespace
+
+Sight::Sight(const Core& core, const Caller& caller) : core_(core), uid_(caller.uid), user_(caller.user) {
+  if (!core.settings.private_data.any() || is_admin(core.settings, caller)) return;
+  hidden_ = core.settings.private_data;
+  own_ = {.all = false, .uid = caller.uid};
+  for (const auto& [name, qos] : core.quotas.qos) {
+    if (is_operator(core.quotas, caller, name)) own_.qos.insert(name);
+    if (!hidden_.usage || !may_submit(core.quotas, caller, name)) continue;
+    for (const std::string& above : core.quotas.path(name)) qos_.insert(above);
+  }
+  if (hidden_.jobs) jobs_ = own_;
+}
+
+bool Sight::sees_job(uint32_t id) const {
+  if (jobs_.all) return true;
+  const model::Job* job = core_.jobs.find(JobId(id));
+  return job != nullptr && sees(*job);
+}
+
+bool Sight::sees_use_of(std::string_view qos) const {
+  if (!hidden_.usage || qos.empty() || qos == model::kRootQos) return true;
+  if (qos.ends_with('/')) qos.remove_suffix(1);  // the jobs of an inner QOS itself
+  return qos_.contains(qos);
+}
+
+bool Sight::sees_node(const std::string& name) const {
+  if (!hidden_.nodes) return true;
+  const model::Node* node = core_.nodes.find(name);
+  if (node == nullptr) return false;
+  const std::set<JobId>& jobs = core_.placements.on(node->id);
+  return std::any_of(jobs.begin(), jobs.end(), [this](JobId id) {
+    const model::Job* job = core_.jobs.find(id);
+    return job != nullptr && own_.has(job->spec.uid, job->spec.qos);
+  });
+}
+
+std::string Sight::without_jobs(std::string_view text) const {
+  constexpr std::string_view kWord = "job ";
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t found = text.find(kWord, at);
+    const size_t number = found == std::string_view::npos ? text.size() : found + kWord.size();
+    size_t end = number;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    uint32_t id = 0;
+    const bool is_id = end > number && std::from_chars(text.data() + number, text.data() + end, id).ec == std::errc();
+    if (is_id && !sees_job(id)) {
+      out += text.substr(at, found - at);
+      out += kHiddenJob;
+    } else {
+      out += text.substr(at, end - at);
+    }
+    at = end;
+  }
+  return out;
+}
+
+std::string Sight::without_names(std::string_view text) const {
+  constexpr std::string_view kWord = "by ";
+  std::string out;
+  while (!text.empty()) {
+    const size_t found = text.find(kWord);
+    const bool is_word = found == 0 || (found != std::string_view::npos && text[found - 1] == ' ');
+    const size_t name = found == std::string_view::npos ? text.size() : found + kWord.size();
+    out += text.substr(0, name);
+    text.remove_prefix(name);
+    if (!is_word) continue;
+    const size_t end = end_of_word(text, 0);
+    out += sees_user(text.substr(0, end)) ? text.substr(0, end) : "somebody else";
+    text.remove_prefix(end);
+  }
+  return without_jobs(out);
+}
+
+}  // namespace gw::ctld

@@ -1,0 +1,112 @@
+// The audit: what administrators and operators do to what is not their own, and what is refused.
+#include <gtest/gtest.h>
+
+#include "ctld/core/shared/sight.h"
+#include "tests/unit/ctld_core/world.h"
+
+namespace gw::ctld {
+namespace {
+
+using testing::gang;
+using testing::kAlice;
+using testing::World;
+
+struct Watched : World {
+  Watched() : World(3) {
+    on_effects = [this](const Effects& effects) {
+      for (const Outgoing& out : effects.out)
+        if (const auto* line = std::get_if<Audited>(&out)) lines.push_back(line->text);
+    };
+    connect_all();
+    store.audit.clear();
+  }
+  std::vector<std::string> lines;
+};
+
+TEST(AuditTrail, OneRequestToManyIsOneLine) {
+  Watched w;
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 30; ++i) jobs.push_back(w.submit(kAlice, gang(1)));
+  wire::ApiRequest r;
+  for (const JobId id : jobs) r.mutable_cancel()->mutable_filter()->add_ids(id.value);
+  w.ask(0, r);
+  ASSERT_EQ(w.store.audit.size(), 1U);
+  const store::Audit& line = w.store.audit.front();
+  EXPECT_EQ(line.kind, "cancelled");
+  EXPECT_EQ(line.uid, 0U);
+  EXPECT_TRUE(line.object.starts_with("job 1 of user1001, job 2 of user1001, ")) << line.object;
+  EXPECT_TRUE(line.object.ends_with(" and 10 more")) << line.object;
+  ASSERT_EQ(w.lines.size(), 1U);
+  EXPECT_TRUE(w.lines[0].starts_with("audit=cancelled uid=0 object=\"job 1 of user1001, ")) << w.lines[0];
+}
+
+TEST(AuditTrail, WhatOneDoesToOnesOwnIsNotInIt) {
+  Watched w;
+  const JobId id = w.submit(kAlice, gang(1));
+  w.cancel(kAlice, id);
+  w.cancel(1002, w.submit(1002, gang(1)));
+  EXPECT_TRUE(w.store.audit.empty());
+}
+
+TEST(AuditTrail, RefusalsAreInItUpToABound) {
+  Watched w;
+  const JobId id = w.submit(kAlice, gang(1));
+  for (int i = 0; i < 500; ++i) w.cancel(1002, id);
+  EXPECT_EQ(w.store.audit.size(), 200U) << "whoever tries on and on fills no disk";
+  EXPECT_TRUE(w.store.audit.front().is_refusal);
+  EXPECT_EQ(w.store.audit.front().text, "access denied to job 1: it belongs to user1001");
+  wire::ApiRequest r;
+  r.mutable_update_node()->add_names("n0");
+  w.ask(1003, r);
+  EXPECT_EQ(w.store.audit.size(), 201U) << "somebody else's are in it all the same";
+  w.now = w.now + base::hours(1);
+  for (int i = 0; i < 100; ++i) w.cancel(1002, id);
+  EXPECT_EQ(w.store.audit.size(), 261U);
+}
+
+TEST(AuditTrail, WhatWasChangedOfAJobIsSaid) {
+  Watched w;
+  const JobId id = w.submit(kAlice, gang(1));
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(id.value);
+  r.mutable_update_job()->set_time_limit_us(base::minutes(7).us);
+  r.mutable_update_job()->set_priority(5);
+  r.mutable_update_job()->set_comment("hush");
+  w.ask(0, r);
+  ASSERT_EQ(w.store.audit.size(), 1U);
+  const std::string& text = w.store.audit.front().text;
+  EXPECT_NE(text.find("-> 00:07:00"), std::string::npos) << text;
+  EXPECT_NE(text.find("Priority 0 -> 5"), std::string::npos) << text;
+  EXPECT_NE(text.find("Comment"), std::string::npos) << text;
+  EXPECT_EQ(text.find("hush"), std::string::npos) << text;
+}
+
+TEST(Sight, TextsLoseNumbersAndNamesOfOthers) {
+  World w(1);
+  const JobId own = w.submit(kAlice, gang(1)), other = w.submit(1002, gang(1));
+  w.settings.private_data = {.jobs = true, .users = true};
+  w.restart();
+  const auto text = [&](uint32_t uid, const std::string& said) {
+    // A mail is a text that its owner gets: the words are made there as for answers.
+    wire::ApiReply reply;
+    wire::ShowJobReply& show = *reply.mutable_show_job();
+    show.mutable_job()->mutable_spec()->set_uid(uid);
+    wire::HistoryEvent& event = *show.add_history();
+    event.set_text(said);
+    event.set_uid(0);
+    w.core->privacy().keep(World::user(uid), reply);
+    return reply.show_job().history(0).text();
+  };
+  const std::string mine = own.text(), theirs = other.text();
+  EXPECT_EQ(text(kAlice, "preempted for job " + theirs + " (rule 5 of the quotas)"),
+            "preempted for a job of somebody else (rule 5 of the quotas)");
+  EXPECT_EQ(text(kAlice, "job " + mine + " for job " + theirs), "job " + mine + " for a job of somebody else");
+  EXPECT_EQ(text(kAlice, "job 999 is gone"), "a job of somebody else is gone") << "nobody knows whose it was";
+  EXPECT_EQ(text(kAlice, "by root: disk"), "by somebody else: disk");
+  EXPECT_EQ(text(kAlice, "by user1001, without grace"), "by user1001, without grace");
+  EXPECT_EQ(text(kAlice, "nearby things, job of mine, job "), "nearby things, job of mine, job ");
+  EXPECT_EQ(text(0, "by root for job " + theirs), "by root for job " + theirs) << "an administrator sees all";
+}
+
+}  // namespace
+}  // namespace gw::ctld
