@@ -8,7 +8,8 @@ programs, and the daemons that serve him, take the same cores in both: what the 
 machine's part, the rest is the controller's. The three take turns, so that whatever else the machine does is in all of
 them. Prints p50 and p95 of each and ratios as JSON lines. Target: each p95 beside the abuse at most three times the quiet
 one. With `--nice` the abuser's programs have the lowest priority, as if they ran elsewhere; with `--weight` the controllers
-and munged have the weight that the unit file gives a controller. Invariant: everything it starts is ended, also on errors.
+and munged have the weight that the unit file gives a controller. With `--watchers N` the neighbour is no abuser: N of his
+`gqueue -i 1` ask for the queue once a second, and nothing else is asked; the mean time of a pass is a figure then, too. Invariant: everything it starts is ended, also on errors.
 """
 
 import argparse
@@ -42,6 +43,7 @@ def parse_arguments():
     parser.add_argument('--warm', type=float, default=5, help='seconds of abuse before a measurement')
     parser.add_argument('--nice', action='store_true', help="the abuser's programs run at the lowest priority")
     parser.add_argument('--weight', action='store_true', help='controllers and munged have ten times the weight of others')
+    parser.add_argument('--watchers', type=int, default=0, help='so many clients list the queue once a second, in place of the abuse')
     return parser.parse_args()
 
 
@@ -81,9 +83,12 @@ def starts(prefix, env, folder, runs):
 def measure(options, env, folder, figures):
     """Adds to the victim's three figures."""
     prefix = as_user(options.victim)
+    subprocess.run(['gdiag', '--reset'], env=env, check=True, stdout=subprocess.DEVNULL)
     figures['submit'] += timed([*prefix, 'gbatch', '-H', '-n1', '--wrap=true'], env, folder, options.runs)
     figures['list'] += timed([*prefix, 'gqueue', '-u', options.victim], env, folder, options.runs)
     figures['start'] += starts(prefix, env, folder, options.runs)
+    told = subprocess.run(['gdiag', '--json'], env=env, check=True, capture_output=True, text=True).stdout
+    figures['pass'].append(json.loads(told)['statistics']['schedule_cycle_mean'] / 1000)
 
 
 LOWEST, TENFOLD = 19, -10
@@ -101,9 +106,9 @@ def abuse(options, env, folder):
     """One loop for each abuse, each in a session of its own."""
     loops = []
     try:
-        for words in ABUSES:
+        for words in ['exec gqueue -i 1'] * options.watchers or [f'while :; do {words}; done' for words in ABUSES]:
             nice = ['nice', '-n19'] if options.nice else []
-            loops.append(subprocess.Popen([*as_user(options.abuser), *nice, 'bash', '-c', f'while :; do {words}; done'],
+            loops.append(subprocess.Popen([*as_user(options.abuser), *nice, 'bash', '-c', words],
                                           env={**env, 'GANGWAY_TIMEOUT': '2'}, cwd=folder, stdin=subprocess.DEVNULL,
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
             if options.nice:
@@ -148,7 +153,7 @@ def report(parts, load):
         line['ratio_p95'] = round(line['beside_p95_ms'] / line['quiet_p95_ms'], 2)
         line['machine_ratio_p95'] = round(line['elsewhere_p95_ms'] / line['quiet_p95_ms'], 2)
         line['controller_ratio_p95'] = round(line['beside_p95_ms'] / line['elsewhere_p95_ms'], 2)
-        is_met &= line['ratio_p95'] <= 3
+        is_met &= name == 'pass' or line['ratio_p95'] <= 3
         print(json.dumps(line), flush=True)
     return is_met
 
@@ -164,7 +169,7 @@ def main():
     try:
         with private_cluster(options, root / 'a') as env, private_cluster(options, root / 'b') as other:
             load = round(os.getloadavg()[0], 2)
-            parts = {part: {'submit': [], 'list': [], 'start': []} for part in ('quiet', 'elsewhere', 'beside')}
+            parts = {part: {'submit': [], 'list': [], 'start': [], 'pass': []} for part in ('quiet', 'elsewhere', 'beside')}
             for _ in range(options.rounds):
                 measure(options, env, folder, parts['quiet'])
                 with abuse(options, other, folder):

@@ -213,9 +213,10 @@ std::string render(const QueueOptions& o, const View& view, const std::vector<cl
   return render_listing(o.listing, view.format, fields, rows, now);
 }
 
-std::vector<JobRow> job_rows(const QueueOptions& o, const wire::ListJobsReply& reply, const client::JobLabels& labels) {
+std::vector<JobRow> job_rows(const QueueOptions& o, const wire::ListJobsReply& reply, const client::JobLabels& labels,
+                             bool is_slurm) {
   std::vector<JobRow> rows;
-  for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}, labels.of(job), {}});
+  for (const wire::Job& job : reply.jobs()) rows.push_back({&job, {reply.now_us()}, labels.of(job), {}, !is_slurm});
   if (!o.by_task) return client::merge_tasks(rows);
   std::map<uint32_t, model::TaskSet> only;
   const JobIds& ids = o.filters.ids;
@@ -299,7 +300,8 @@ int show_jobs(const Program& program, client::Connection& connection, const Queu
   note_hidden(program, sum_of(list.hidden()), "job of others", "jobs of others");
   if (o.listing.json && program.is_slurm) return show_slurm_json(program, list);
   return printed(o.listing.json ? client::jobs_json(list.jobs(), list.now_us(), labels)
-                                : render(o, view, client::job_fields(), job_rows(o, list, labels), {list.now_us()}));
+                                : render(o, view, client::job_fields(), job_rows(o, list, labels, program.is_slurm),
+                                         {list.now_us()}));
 }
 
 int show_steps(const Program& program, client::Connection& connection, const QueueOptions& o, const View& view,

@@ -115,12 +115,6 @@ std::string of_partition(const Blocker& head, const std::vector<std::string>& ru
                      head.where, base::join(parts, ", "));
 }
 
-/// Which job: by its number, unless it is somebody's who is not told of.
-std::string holder_of(const Blocker& b) {
-  const bool is_number = b.held_by.find_first_not_of("0123456789") == std::string::npos;
-  return is_number ? "job " + b.held_by : b.held_by;
-}
-
 /// "2 of licence matlab are needed; 3 of its 4 are in use"
 std::string of_license(const Blocker& b, std::string_view name) {
   const std::string kept = b.held_by.empty() ? "" : ", and what is left is kept for " + holder_of(b);
@@ -238,6 +232,11 @@ std::string of_itself(const Blocker& b) {
 std::string_view name(BlockerKind kind) { return facts_of(kind).name; }
 
 std::string_view name(BlockerScope scope) { return kScopes.at(static_cast<size_t>(scope)); }
+
+std::string holder_of(const Blocker& b) {
+  const bool is_number = b.held_by.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? "job " + b.held_by : b.held_by;
+}
 
 std::string_view help(BlockerKind kind) { return facts_of(kind).help; }
 

@@ -102,6 +102,8 @@ inline bool is_same_cause(const Blocker& a, const Blocker& b) {
   return a.kind == b.kind && a.scope == b.scope && a.where == b.where;
 }
 
+/// Whom `held_by` names where it is a job: "job 7"; words where that is not to be told.
+std::string holder_of(const Blocker& b);
 /// For people: all of it, in one line.
 std::string words(const Blockers& blockers);
 /// What would help; empty: to wait.

@@ -140,6 +140,8 @@ def test_what_is_left_out_is_counted(cluster):
     assert done.stderr == "gqueue: 2 jobs of others are private, and not shown\n"
     assert cluster.run("squeue", user=VIEWER).stderr == "", "Slurm's command says nothing of it"
     assert cluster.run("gqueue", "-u", OTHER, user=VIEWER).stderr == "", "how many he has is his own business"
+    assert cluster.run("gacct", "-a", user=VIEWER).stderr == "gacct: 2 jobs of others are private, and not shown\n"
+    assert cluster.run("gacct", "-a", "-u", OTHER, user=VIEWER).stderr == ""
     nodes = cluster.run("ginfo", "-N", user=VIEWER)
     assert "n0" in nodes.stdout and "n1" not in nodes.stdout, "where the own job runs is no secret"
     assert nodes.stderr == "ginfo: 1 node is private, and not shown\n"

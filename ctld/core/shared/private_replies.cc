@@ -34,11 +34,6 @@ uint32_t leave_out_jobs(const Sight& sight, RepeatedField<uint32_t>& ids) {
   return static_cast<uint32_t>(gone);
 }
 
-/// Of a list that may come in pieces, each of which tells its own.
-void count(uint32_t gone, auto& list) {
-  if (gone > 0) list.add_hidden(gone);
-}
-
 /// A list of users: a list that became empty would mean everybody.
 void hide_names(const Sight& sight, RepeatedPtrField<std::string>& names) {
   const uint32_t gone = leave_out(names, [&](const std::string& name) { return sight.sees_user(name); });
@@ -111,7 +106,7 @@ void hide(const Sight& sight, RepeatedPtrField<wire::HistoryEvent>& events) {
 }
 
 void hide_in(const Sight& sight, wire::ListJobsReply& list) {
-  count(leave_out(*list.mutable_jobs(), [&](const wire::Job& job) { return is_seen(sight, job.spec()); }), list);
+  leave_out(*list.mutable_jobs(), [&](const wire::Job& job) { return is_seen(sight, job.spec()); });
   for (wire::Job& job : *list.mutable_jobs()) hide(sight, *job.mutable_status());
 }
 
@@ -135,7 +130,11 @@ void hide_rest(const Sight& sight, wire::WhyJobReply& why) {
 }
 
 void hide_in(const Sight& sight, wire::ListNodesReply& list) {
-  count(leave_out(*list.mutable_nodes(), [&](const wire::Node& node) { return sight.sees_node(node.name()); }), list);
+  // Of jobs the handlers count, who know whether the question was about somebody; nodes that were named are refused.
+  if (const uint32_t gone =
+          leave_out(*list.mutable_nodes(), [&](const wire::Node& node) { return sight.sees_node(node.name()); });
+      gone > 0)
+    list.add_hidden(gone);
   for (wire::Node& node : *list.mutable_nodes()) {
     node.set_hidden_jobs(leave_out_jobs(sight, *node.mutable_jobs()));
     auto& by_gpu = *node.mutable_gpu_jobs();
@@ -227,7 +226,7 @@ void hide_in(const Sight& sight, wire::ShowConfigReply& config) {
 }
 
 void hide_in(const Sight& sight, wire::ListRecordsReply& list) {
-  count(leave_out(*list.mutable_records(), [&](const wire::JobRecord& r) { return is_seen(sight, r.spec()); }), list);
+  leave_out(*list.mutable_records(), [&](const wire::JobRecord& r) { return is_seen(sight, r.spec()); });
   for (wire::JobRecord& record : *list.mutable_records()) {
     hide(sight, *record.mutable_status());
     for (wire::PastRun& run : *record.mutable_runs())
@@ -269,7 +268,8 @@ void hide_in_list(const Sight& sight, wire::ApiReply& reply) {
     case Kind::kListPriorities: {
       wire::ListPrioritiesReply& list = *reply.mutable_list_priorities();
       const auto is_own = [&](const wire::JobPriority& job) { return sight.jobs().has(job.uid(), job.qos()); };
-      return count(leave_out(*list.mutable_jobs(), is_own), list);
+      leave_out(*list.mutable_jobs(), is_own);
+      return;
     }
     case Kind::kListSteps: {
       const auto is_own = [&](const wire::Step& step) { return sight.sees_job(step.job()); };

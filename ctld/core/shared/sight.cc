@@ -12,17 +12,28 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// Where the word that begins at `at` is over.
 size_t end_of_word(std::string_view text, size_t at) { return std::min(text.find_first_of(" ,;:()", at), text.size()); }
 
+/// The QOS that name the caller as an operator, with all below them.
+std::set<std::string, std::less<>> operated_by(const QuotaTable& quotas, const Caller& caller) {
+  std::set<std::string, std::less<>> named, out;
+  for (const auto& [name, qos] : quotas.qos)
+    if (!qos.operators.empty() && is_named(qos.operators, caller)) named.insert(name);
+  if (named.empty()) return out;
+  for (const auto& [name, qos] : quotas.qos) {
+    const std::vector<std::string> path = quotas.path(name);
+    if (std::any_of(path.begin(), path.end(), [&](const std::string& above) { return named.contains(above); }))
+      out.insert(name);
+  }
+  return out;
+}
+
 }  // namespace
 
-Sight::Sight(const Core& core, const Caller& caller) : core_(core), uid_(caller.uid), user_(caller.user) {
+Sight::Sight(const Core& core, const Caller& caller) : core_(core), caller_(caller) {
   if (!core.settings.private_data.any() || is_admin(core.settings, caller)) return;
   hidden_ = core.settings.private_data;
   own_ = {.all = false, .uid = caller.uid};
-  for (const auto& [name, qos] : core.quotas.qos) {
-    if (is_operator(core.quotas, caller, name)) own_.qos.insert(name);
-    if (!hidden_.usage || !may_submit(core.quotas, caller, name)) continue;
-    for (const std::string& above : core.quotas.path(name)) qos_.insert(above);
-  }
+  own_.qos = operated_by(core.quotas, caller);
+  own_.all = own_.qos.contains(model::kRootQos);  // jobs may be at a QOS that is not in the tree
   if (hidden_.jobs) jobs_ = own_;
 }
 
@@ -35,7 +46,13 @@ bool Sight::sees_job(uint32_t id) const {
 bool Sight::sees_use_of(std::string_view qos) const {
   if (!hidden_.usage || qos.empty() || qos == model::kRootQos) return true;
   if (qos.ends_with('/')) qos.remove_suffix(1);  // the jobs of an inner QOS itself
-  return qos_.contains(qos);
+  if (!used_) {
+    used_.emplace();
+    for (const auto& [name, one] : core_.quotas.qos)
+      if (may_submit(core_.quotas, caller_, name))
+        for (const std::string& above : core_.quotas.path(name)) used_->insert(above);
+  }
+  return used_->contains(qos);
 }
 
 bool Sight::sees_node(const std::string& name) const {

@@ -14,6 +14,7 @@
 
 namespace gw::ctld {
 
+/// Of one request: the caller must stay.
 class Sight {
  public:
   Sight(const Core& core, const Caller& caller);
@@ -26,8 +27,8 @@ class Sight {
   const SeenJobs& own_jobs() const { return own_; }
   bool sees(const model::Job& job) const { return jobs_.has(job.spec.uid, job.spec.qos); }
   bool sees_job(uint32_t id) const;
-  bool is_self(std::string_view name) const { return name == user_; }
-  bool is_self(uint32_t uid) const { return uid == uid_; }
+  bool is_self(std::string_view name) const { return name == caller_.user; }
+  bool is_self(uint32_t uid) const { return uid == caller_.uid; }
   bool sees_user(std::string_view name) const { return !hidden_.users || is_self(name); }
   bool sees_uid(uint32_t uid) const { return !hidden_.users || is_self(uid); }
   /// May it be known what this QOS holds? Where the caller may submit to it or to one below it. Empty: the root.
@@ -41,11 +42,10 @@ class Sight {
 
  private:
   const Core& core_;
-  uint32_t uid_;
-  const std::string& user_;
+  const Caller& caller_;
   model::PrivateData hidden_;
   SeenJobs own_, jobs_;
-  std::set<std::string, std::less<>> qos_;  // whose use is seen
+  mutable std::optional<std::set<std::string, std::less<>>> used_;  // QOS whose use is seen, once somebody has asked
 };
 
 /// In place of "job N" of somebody else.

@@ -108,8 +108,8 @@ void add_state(std::vector<Field<Row>>& t) {
   t.push_back({{'T', "State", "STATE"},
                [](const Row& r) { return std::string(model::long_name(state_of(*r.job))); },
                state_key});
-  t.push_back({{'r', "Reason", "REASON"}, [](const Row& r) { return reason_word(*r.job); }});
-  t.push_back({{'R', "ReasonList", "NODELIST(REASON)"}, [](const Row& r) { return reason_or_nodes(*r.job); }});
+  t.push_back({{'r', "Reason", "REASON"}, [](const Row& r) { return reason_word(r); }});
+  t.push_back({{'R', "ReasonList", "NODELIST(REASON)"}, [](const Row& r) { return reason_or_nodes(r); }});
   t.push_back(
       {{0, "ReasonDetail", "REASON_DETAIL"}, [](const Row& r) { return or_else(reason_detail(*r.job), "N/A"); }});
   t.push_back({{0, "exit_code", "EXIT_CODE"}, [](const Row& r) { return exit_code(*r.job); }});

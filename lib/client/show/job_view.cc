@@ -13,6 +13,7 @@
 #include "model/job.h"
 #include "model/output_path.h"
 #include "model/request.h"
+#include "wire/blockers.h"
 #include "wire/convert.h"
 #include "wire/waits.h"
 
@@ -238,6 +239,17 @@ std::string reason_word(const wire::Job& job) {
   return std::string(model::name(reason));
 }
 
+std::string reason_word(const JobRow& row) {
+  const std::string word = reason_word(*row.job);
+  const wire::Waiting& waiting = row.job->status().waiting();
+  if (!row.says_more || waiting.reason() != static_cast<uint32_t>(model::WaitReason::kPriority)) return word;
+  for (const model::Blocker& b : wire::blockers_from(waiting.blockers())) {
+    if (b.kind == model::BlockerKind::kPlannedStart) return word + ", nodes are kept for planned starts";
+    if (b.kind == model::BlockerKind::kStrictOrder) return word + ", behind " + model::holder_of(b);
+  }
+  return word;
+}
+
 std::string dependency_text(const wire::Job& job) {
   model::Dependency unmet;
   return wire::unmet_from_wire(job.status(), unmet) ? model::format_dependency(unmet) : "(null)";
@@ -255,14 +267,15 @@ std::string reason_detail(const wire::Job& job) {
   return "out of reach: " + base::compress_hostlist(names);
 }
 
-std::string reason_or_nodes(const wire::Job& job) {
+std::string reason_or_nodes(const JobRow& row) {
+  const wire::Job& job = *row.job;
   switch (state_of(job)) {
     case model::JobState::kPending:
     case model::JobState::kFailed:
     case model::JobState::kTimeout:
     case model::JobState::kOutOfMemory:
     case model::JobState::kDeadline:
-      return "(" + reason_word(job) + ")";
+      return "(" + reason_word(row) + ")";
     default:
       return node_list(job);
   }

@@ -22,6 +22,7 @@ struct JobRow {
   base::Time now;
   const wire::JobLabel* label = nullptr;  ///< Of running jobs, where it was asked for.
   std::string tasks = {};  ///< The row stands for these tasks of the job's array: "7", "[6-99%2]". Empty: for the job.
+  bool says_more = false;  ///< Of why it waits, than Slurm's word.
 };
 
 /// "covered", "borrowed at dept"; empty without a label.
@@ -67,12 +68,15 @@ base::Duration time_limit(const wire::Job& job);
 std::string exit_code(const wire::Job& job);
 /// Slurm's word: "Resources", "NonZeroExitCode", "RaisedSignal:9(Killed)", "None".
 std::string reason_word(const wire::Job& job);
+/// The same, and where Slurm would say Priority of a job that free nodes have room for, who they are kept for, if the
+/// row says more: "Priority, behind job 7".
+std::string reason_word(const JobRow& row);
 /// What is left of its dependency, as squeue has it; "(null)": nothing.
 std::string dependency_text(const wire::Job& job);
 /// More for people; may be empty.
 std::string reason_detail(const wire::Job& job);
 /// squeue's %R: node list, or the reason in brackets.
-std::string reason_or_nodes(const wire::Job& job);
+std::string reason_or_nodes(const JobRow& row);
 uint32_t node_count(const wire::Job& job);
 uint32_t cpu_count(const wire::Job& job);
 uint32_t task_count(const wire::Job& job);

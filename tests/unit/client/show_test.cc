@@ -11,6 +11,7 @@
 #include "model/cluster.h"
 #include "model/partition_keys.h"
 #include "tests/unit/client/build_job.h"
+#include "wire/blockers.h"
 #include "wire/convert.h"
 
 namespace gw::client {
@@ -238,6 +239,29 @@ TEST(Info, GroupsNodesThatLookAlike) {
             "gpu*         up   infinite      2   idle n[2,10]\n");
   EXPECT_EQ(info("%R %F %C %J", nodes), "gpu 1/2/1/4 0/672/224/896 20/4/8\n");
   EXPECT_EQ(info("%n %t", nodes, true), "n1 mix\nn2 idle\nn3 drain\nn10 idle\n");
+}
+
+/// Slurm's word stays alone under Slurm's names, and where no free node is kept from the job.
+TEST(Reason, SaysWhomFreeNodesAreKeptFor) {
+  const auto shown = [](model::Blocker blocker, bool says_more) {
+    wire::Job job;
+    wire::Waiting& waiting = *job.mutable_status()->mutable_waiting();
+    waiting.set_reason(static_cast<uint32_t>(model::WaitReason::kPriority));
+    blocker.scope = model::BlockerScope::kPartition;
+    blocker.where = "main";
+    wire::set_blockers(*waiting.mutable_blockers(), {std::move(blocker)});
+    const JobRow row{&job, {}, nullptr, {}, says_more};
+    return reason_word(row) + "|" + reason_or_nodes(row);
+  };
+  using Kind = model::BlockerKind;
+  EXPECT_EQ(shown({.kind = Kind::kPlannedStart}, true),
+            "Priority, nodes are kept for planned starts|(Priority, nodes are kept for planned starts)");
+  EXPECT_EQ(shown({.kind = Kind::kStrictOrder, .held_by = "7"}, true),
+            "Priority, behind job 7|(Priority, behind job 7)");
+  EXPECT_EQ(shown({.kind = Kind::kStrictOrder, .held_by = "a job of somebody else"}, true),
+            "Priority, behind a job of somebody else|(Priority, behind a job of somebody else)");
+  EXPECT_EQ(shown({.kind = Kind::kNodes}, true), "Priority|(Priority)");
+  EXPECT_EQ(shown({.kind = Kind::kPlannedStart}, false), "Priority|(Priority)");
 }
 
 TEST(Info, StandardColumnsShowWholeNumbersAndReasons) {

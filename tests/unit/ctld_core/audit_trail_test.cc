@@ -108,5 +108,52 @@ TEST(Sight, TextsLoseNumbersAndNamesOfOthers) {
   EXPECT_EQ(text(0, "by root for job " + theirs), "by root for job " + theirs) << "an administrator sees all";
 }
 
+/// `group`: operator of everything; alice of `a` and what is below it.
+TEST(Sight, OperatorsSeeTheJobsOfTheirQos) {
+  World w(2);
+  w.settings.private_data = {.jobs = true};
+  w.restart();
+  w.connect_all();
+  wire::ApiRequest tree;
+  const auto add = [&](const std::string& name, const std::string& parent, const std::string& operator_name) {
+    wire::QuotaChange& change = *tree.mutable_change_quotas()->add_changes();
+    change.set_what(wire::QuotaChange::kAdd);
+    change.set_name(name);
+    change.mutable_qos()->set_parent(parent);
+    if (!operator_name.empty()) change.mutable_qos()->mutable_operators()->add_add(operator_name);
+  };
+  add("a", "", "user1001");
+  add("a1", "a", "");
+  add("b", "", "");
+  ASSERT_FALSE(w.ask(0, tree).has_error());
+  std::map<std::string, JobId> jobs;
+  for (const char* qos : {"a", "a1", "b"}) {
+    wire::ApiRequest r = World::submission(gang(1));
+    r.mutable_submit()->mutable_spec()->set_qos(qos);
+    jobs[qos] = JobId(w.ask(1002, r).submit().job_id());
+  }
+  w.submit(1002, gang(1));
+  const auto seen_by = [&w](uint32_t uid) {
+    wire::ApiRequest r;
+    r.mutable_list_jobs();
+    const wire::ApiReply reply = w.ask(uid, r);
+    uint32_t hidden = 0;
+    for (const uint32_t count : reply.list_jobs().hidden()) hidden += count;
+    return std::pair(reply.list_jobs().jobs_size(), hidden);
+  };
+  EXPECT_EQ(seen_by(kAlice), std::pair(2, 2U));
+  EXPECT_EQ(seen_by(1002), std::pair(4, 0U));
+  EXPECT_EQ(seen_by(1003), std::pair(0, 4U));
+  wire::ApiRequest root;
+  wire::QuotaChange& change = *root.mutable_change_quotas()->add_changes();
+  change.set_what(wire::QuotaChange::kModify);
+  change.set_name(std::string(model::kRootQos));
+  change.mutable_qos()->mutable_operators()->add_add("user1003");
+  ASSERT_FALSE(w.ask(0, root).has_error());
+  EXPECT_EQ(seen_by(1003), std::pair(4, 0U)) << "also those at the QOS that is in no tree";
+  EXPECT_TRUE(w.cancel(kAlice, jobs["b"]).cancel().faults(0).error().what().find("user") == std::string::npos);
+  EXPECT_EQ(w.cancel(kAlice, jobs["a1"]).cancel().done_size(), 1);
+}
+
 }  // namespace
 }  // namespace gw::ctld
