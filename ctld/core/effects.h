@@ -185,7 +185,7 @@ struct SetLogLevel {
 /// A line for the system's log: it is in the audit, too.
 struct Audited {
   std::string text;
-  bool is_refusal = false;
+  uint32_t uid = 0;  ///< Whose deed it is: each has a budget of lines.
 };
 /// A line for the log.
 struct Note {

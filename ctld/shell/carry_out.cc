@@ -425,8 +425,15 @@ void Server::EffectRunner::carry_out(SetLogLevel& set) {
 
 void Server::EffectRunner::carry_out(Audited& audited) {
   constexpr RequestRate::Limits kMost = {.per_period = 100, .burst = 1'000};
-  constexpr uint32_t kAll = 0;
-  if (audit_rate_.take(server_.clock_.now(), kAll, kMost).us > 0) return;  // the database has it
+  uint64_t& left_out = audit_left_out_[audited.uid];
+  if (audit_rate_.take(server_.clock_.now(), audited.uid, kMost).us > 0) {
+    ++left_out;
+    return;
+  }
+  if (left_out > 0)
+    audit_.write(fmt::format("audit=\"lines left out\" uid={} count={} text=\"gcontrol show audit has them\"",
+                             audited.uid, left_out));
+  audit_left_out_.erase(audited.uid);
   audit_.write(audited.text);
 }
 

@@ -21,7 +21,7 @@ class RecordMatch {
   /// The filter names nobody and nothing of somebody: how many rows pass it tells nothing of him.
   bool may_count() const {
     return query_.ids.empty() && query_.arrays.empty() && uids_.empty() && users_.empty() && accounts_.empty() &&
-           names_.empty() && nodes_.empty();
+           names_.empty() && nodes_.empty() && qos_.empty();
   }
 
  private:

@@ -68,7 +68,7 @@ base::Status RecordSum::add_page(store::RecordReader& reader) {
   const auto wants = [this](const store::JobRow& row) {
     if (!match_.wants(row)) return false;
     if (asked_.seen.has(row.uid, row.qos)) return true;
-    if (match_.may_count()) hidden_.insert(row.id.value);
+    hidden_ += match_.may_count() && ran_then(row) && (row.ended || hidden_live_.insert(row.id.value).second) ? 1 : 0;
     return false;
   };
   GW_TRY(page, reader.read(query, place_, wants));
@@ -83,6 +83,12 @@ base::Status RecordSum::add_page(store::RecordReader& reader) {
   place_ = page.next;
   is_done_ = page.is_last;
   return {};
+}
+
+bool RecordSum::ran_then(const store::JobRow& job) const {
+  const bool is_before = job.ended && job.ended < match_.query().since;
+  return job.started && job.started <= match_.query().until && !is_before &&
+         (partitions_.empty() || partitions_.contains(job.partition));
 }
 
 void RecordSum::add_job(const store::JobParts& parts) {
@@ -242,7 +248,7 @@ std::string RecordSum::reply() {
   wire::SumRecordsReply& list = *out.mutable_sum_records();
   list.set_now_us(asked_.now.us);
   list.set_cluster(asked_.cluster);
-  list.set_hidden(static_cast<uint32_t>(hidden_.size()));
+  list.set_hidden(hidden_);
   for (const sched::LendingSum& sum : lending_ ? lending_->sums() : std::vector<sched::LendingSum>()) {
     wire::LendingSum& one = *list.add_lending();
     one.set_qos(sum.qos);

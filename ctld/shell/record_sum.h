@@ -46,14 +46,17 @@ class RecordSum {
   RecordMatch match_;  // partitions are those of each attempt
   std::set<std::string, std::less<>> partitions_;
   store::RecordPlace place_;
-  std::map<uint32_t, bool> seen_;  // jobs of the pages of those that lived: they may come again
-  std::set<uint32_t> hidden_;      // jobs whose use the asker may not see
+  std::map<uint32_t, bool> seen_;   // jobs of the pages of those that lived: they may come again
+  uint32_t hidden_ = 0;             // jobs whose use the asker may not see
+  std::set<uint32_t> hidden_live_;  // of these such as had not ended: they may come again
   std::map<Keys, wire::UseSum> sums_;
   std::optional<sched::Lending> lending_;  // in place of sums
   base::Status fault_;
   bool is_done_ = false;
 
   void add_job(const store::JobParts& parts);
+  /// In the time that is asked about, and in a partition that is.
+  bool ran_then(const store::JobRow& job) const;
   /// The run that the job's row is about.
   Run last_run(const store::JobRow& job, const std::map<uint32_t, uint64_t>& used_by_steps) const;
   void add_run(const store::JobRow& job, const Run& run, std::map<Keys, bool>& counted);

@@ -93,6 +93,7 @@ class Server {
     LogBudget log_;
     program::SystemLog audit_{"gctld"};
     RequestRate audit_rate_;
+    std::map<uint32_t, uint64_t> audit_left_out_;  // by uid, since the last line that was written
 
     void keep_private(const Caller& caller, Reply& reply);
     static void put_launch(ToNode& message, const std::string& script, const std::string& environment);

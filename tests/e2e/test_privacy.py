@@ -82,6 +82,8 @@ gstat -j ID
 gcancel ID
 gattach ID
 gbatch -d afterok:ID --wrap true
+gbatch -w nosuch --wrap true
+gbatch --test-only -N2 --gpus-per-node=8 --wrap true
 """
 
 
@@ -112,6 +114,7 @@ def test_no_command_tells_of_somebody_else(cluster):
     waiting = hidden_job(cluster, 600, "-w", "n1")
     cluster.run("gcontrol", "create", "ReservationName=course", "StartTime=now+1hour", "Duration=60", "Nodes=n0", f"Users={OTHER}")
     cluster.run("gcontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=disk")
+    cluster.run("gcontrol", "update", "NodeName=n1", "State=DRAIN", f"Reason=disk of {OTHER} nameOfGames")
     own = cluster.submit("true", "-N2", "--gpus-per-node=8", "-t", "60", user=VIEWER)
     lines = ABOUT_ALL.strip().split("\n")
     for job in (ended, running, waiting):

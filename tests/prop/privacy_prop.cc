@@ -155,7 +155,7 @@ class Neighbours : public World {
     wire::ApiRequest r;
     r.mutable_update_node()->add_names("n" + std::to_string(pick % 4));
     r.mutable_update_node()->set_action(pick / 4 % 3 == 0 ? wire::kNodeDrain : wire::kNodeResume);
-    r.mutable_update_node()->set_reason("disk");
+    r.mutable_update_node()->set_reason("disk of " + user(kFirstUid + pick % 3).user);
     ask(0, r);
   }
 
@@ -194,9 +194,12 @@ std::vector<wire::ApiRequest> questions() {
   add() = World::submission(gang(2, 8));
   out.back().mutable_submit()->set_test_only(true);
   out.back().mutable_submit()->mutable_spec()->set_qos("two");  // which is not open to him
-  add() = World::submission(gang(2, 8));
-  out.back().mutable_submit()->set_test_only(true);
-  out.back().mutable_submit()->mutable_spec()->set_qos("one");
+  for (const uint32_t nodes : {1U, 2U, 4U}) {
+    add() = World::submission(gang(nodes, 8));
+    out.back().mutable_submit()->set_test_only(true);
+    out.back().mutable_submit()->mutable_spec()->set_qos("one");
+  }
+  out.back().mutable_submit()->mutable_spec()->mutable_request()->add_nodelist("n1");
   add().mutable_cancel()->mutable_filter()->add_partitions("main");
   out.back().mutable_cancel()->set_signo(10);
   return out;

@@ -20,10 +20,11 @@ namespace gw::ctld {
 namespace {
 
 void list_held(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  if (Sight(core, caller).hidden().jobs)
-    return core.out.refuse(conn, request.id(),
-                           {base::ErrorCode::kDenied, "rows of jobs of others are private here",
-                            "an administrator can show them (private: in the configuration)"});
+  if (!Sight(core, caller).sees_all())
+    return core.out.refuse(
+        conn, request.id(),
+        {base::ErrorCode::kDenied, "rows that are held aside may be of jobs of others, which is private here",
+         "an administrator can show them (private: in the configuration)"});
   auto fill = [&core, last = HeldRows::Key()](Time at, ListPiece& piece) mutable {
     wire::ListHeldAsideReply& list = *piece.reply.mutable_list_held_aside();
     list.set_now_us(at.us);

@@ -186,6 +186,19 @@ base::Status act_on(Core& core, const Caller& caller, const NamedTasks& named, w
   }
 }
 
+/// Of those whose events are written when they have come about, by the controller.
+void audit_action(Core& core, const Caller& caller, JobId id, wire::JobAction action) {
+  const Job* job = core.jobs.find(id);
+  if (job == nullptr || job->spec.uid == caller.uid) return;
+  const std::string_view kind = action == wire::kSuspend       ? "suspended"
+                                : action == wire::kRequeue     ? "requeued"
+                                : action == wire::kRequeueHold ? "requeued and held"
+                                                               : "";
+  if (kind.empty()) return;
+  core.out.audit(std::string(kind), fmt::format("job {} of {}", id.value, job->spec.user), "by " + caller.user,
+                 caller.uid);
+}
+
 }  // namespace
 
 void job_action(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -193,8 +206,11 @@ void job_action(Core& core, ConnId conn, const Caller& caller, const wire::ApiRe
   const auto targets = targets_of(core, caller, asked.ids(), asked.tasks());
   if (!targets) return core.out.refuse(conn, request.id(), targets.error());
   wire::ApiReply out;
-  *out.mutable_jobs() =
-      act_on_targets(*targets, [&](const NamedTasks& named) { return act_on(core, caller, named, asked.action()); });
+  *out.mutable_jobs() = act_on_targets(*targets, [&](const NamedTasks& named) {
+    base::Status done = act_on(core, caller, named, asked.action());
+    if (done) audit_action(core, caller, named.job, asked.action());
+    return done;
+  });
   reply_change(core, conn, caller, request, std::move(out));
 }
 

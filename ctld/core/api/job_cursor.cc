@@ -10,7 +10,7 @@ using base::JobId;
 
 bool JobCursor::Fixed::may_count() const {
   return filter.uids().empty() && filter.users().empty() && filter.names().empty() && filter.accounts().empty() &&
-         filter.nodes().empty() && filter.reservations().empty();
+         filter.nodes().empty() && filter.reservations().empty() && filter.qos().empty();
 }
 
 JobCursor::JobCursor(wire::JobFilter filter, SeenJobs seen)

@@ -118,6 +118,10 @@ void notify_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRe
                             fmt::format("nobody would read a message to job {}, which is {}", id.value,
                                         model::long_name(core.jobs.at(targets->front().jobs.front().job).state)),
                             "of a job that runs its script and steps do, of one that waits its salloc or srun"});
+  const Job& told = core.jobs.at(targets->front().jobs.front().job);
+  if (told.spec.uid != caller.uid)
+    core.out.audit("notified", fmt::format("job {} of {}", told.id.value, told.spec.user), "by " + caller.user,
+                   caller.uid);
   wire::ApiReply reply;
   reply.mutable_ok();
   core.out.reply(conn, request.id(), std::move(reply));

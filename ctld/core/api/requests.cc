@@ -58,6 +58,11 @@ void ask_scheduler(Core& core, ConnId conn, const Caller& caller, const wire::Ap
   for (const Status& done : {qos_of(explain.preemptor_job(), explain.mutable_preemptor()),
                              qos_of(explain.from_job(), explain.mutable_from())})
     if (!done) return core.out.refuse(conn, request.id(), done.error());
+  const Sight sight(core, caller);
+  if (!sight.sees_use_of(explain.preemptor()) || !sight.sees_use_of(explain.from()))
+    return core.out.refuse(conn, request.id(),
+                           {ErrorCode::kDenied, "what QOS hold that one may not submit to is private here",
+                            "an administrator can say it (private: in the configuration)"});
   core.out.send(AskScheduler{conn, std::move(asked)});
 }
 
@@ -77,6 +82,10 @@ void set_log_level(Core& core, ConnId conn, const Caller& caller, const wire::Ap
 
 /// What the shell carries out.
 void ask_shell(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (!request.has_set_log_level() && !request.reconfigure().check_only())
+    core.out.audit(std::string(wire::row_of(request.kind_case()).name), "",
+                   request.has_backup() ? "to " + base::printable(request.backup().path(), 500) : "asked for",
+                   caller.uid);
   if (request.has_reconfigure())
     core.out.send(Reload{conn, request.id(), request.reconfigure().check_only(), caller.uid});
   else if (request.has_set_log_level())
@@ -300,30 +309,61 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
   }
 }
 
+/// The one job that a request to change something is about; 0: several, or none.
+uint32_t job_of(const wire::ApiRequest& request) {
+  switch (request.kind_case()) {
+    case wire::ApiRequest::kAmendJob:
+      return request.amend_job().id();
+    case wire::ApiRequest::kNotifyJob:
+      return request.notify_job().id();
+    case wire::ApiRequest::kCheckpointed:
+      return request.checkpointed().job_id();
+    case wire::ApiRequest::kCreateStep:
+      return request.create_step().job_id();
+    case wire::ApiRequest::kTicket:
+      return request.ticket().job_id();
+    case wire::ApiRequest::kSignalStep:
+      return request.signal_step().job_id();
+    case wire::ApiRequest::kEndAllocation:
+      return request.end_allocation().job_id();
+    case wire::ApiRequest::kShowJob:
+      return request.show_job().script() || request.show_job().environment() ? request.show_job().id() : 0;
+    default:
+      return 0;
+  }
+}
+
 /// What was denied since the outbox held `before` messages, in one line: the first words, and of how many things.
 void audit_denied(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request, size_t before) {
-  constexpr auto kDenied = static_cast<uint32_t>(base::ErrorCode::kDenied);
   constexpr size_t kTextBytes = 500;
+  constexpr uint32_t kMostInAnHour = 200;
   size_t count = 0;
   std::string first;
-  const auto look_at = [&](const wire::Error& error) {
-    if (error.code() == kDenied && count++ == 0) first = base::printable(error.what(), kTextBytes);
+  // Of a job that is hidden the answer says that there is none: here it is what it was.
+  const bool are_hidden = Sight(core, caller).hidden().jobs;
+  const auto look_at = [&](const wire::Error& error, uint32_t job) {
+    const auto code = static_cast<base::ErrorCode>(error.code());
+    const bool is_hidden = are_hidden && code == base::ErrorCode::kNotFound && core.jobs.contains(JobId(job));
+    if (code != base::ErrorCode::kDenied && !is_hidden) return;
+    if (count++ > 0) return;
+    first = is_hidden ? fmt::format("job {} is somebody else's", job) : base::printable(error.what(), kTextBytes);
   };
   const std::vector<Outgoing>& out = core.out.messages();
   for (size_t i = before; i < out.size(); ++i) {
     const Reply* reply = std::get_if<Reply>(&out[i]);
     if (reply == nullptr || reply->conn != conn) continue;
-    if (reply->reply.has_error()) look_at(reply->reply.error());
-    for (const wire::JobFault& fault : reply->reply.cancel().faults()) look_at(fault.error());
-    for (const wire::JobFault& fault : reply->reply.jobs().faults()) look_at(fault.error());
+    if (reply->reply.has_error()) look_at(reply->reply.error(), job_of(request));
+    for (const wire::JobFault& fault : reply->reply.cancel().faults()) look_at(fault.error(), fault.id());
+    for (const wire::JobFault& fault : reply->reply.jobs().faults()) look_at(fault.error(), fault.id());
   }
   if (count == 0) return;
-  // Whoever tries on and on fills no disk: what is beyond this is in the log of the system no more either.
-  constexpr RequestRate::Limits kMost = {.per_period = 60, .burst = 200, .period = base::hours(1)};
-  if (core.clients.refusal_rate.take(core.now, caller.uid, kMost).us > 0) return;
+  // Whoever tries on and on fills no disk.
+  const MailRate::Answer answer = core.clients.refusal_rate.take(core.now, caller.uid, kMostInAnHour);
+  if (answer == MailRate::Answer::kDrop) return;
+  const std::string text = count == 1 ? first : fmt::format("{} (and {} more)", first, count - 1);
   core.out.audit(std::string(wire::row_of(request.kind_case()).name), "",
-                 count == 1 ? first : fmt::format("{} (and {} more)", first, count - 1), caller.uid,
-                 /*is_refusal=*/true);
+                 answer == MailRate::Answer::kSend ? text : text + "; what else is refused is not written down for now",
+                 caller.uid, /*is_refusal=*/true);
 }
 
 void answer_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request);

@@ -143,7 +143,6 @@ void put_outlook(const sched::Outlook& outlook, wire::JobOffer& out) { put(outlo
 
 void put_outlook(const sched::Outlook& outlook, const sched::PendingJob& job, wire::SubmitReply& out) {
   put(outlook, *out.mutable_outlook());
-  out.mutable_outlook()->clear_blockers();
   out.set_estimated_start_us(outlook.start.us);
   std::vector<std::string> places;
   for (const sched::Start& start : outlook.starts) {

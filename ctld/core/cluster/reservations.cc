@@ -275,7 +275,7 @@ void create_reservation(Core& core, ConnId conn, const Caller& caller, const wir
   for (int n = 1; r->name.empty() || (request.create_reservation().reservation().name().empty() &&
                                       core.reservations.all.contains(r->name));
        ++n)
-    r->name = fmt::format("{}_{}", caller.user, n);
+    r->name = fmt::format("{}_{}", core.settings.private_data.users ? "reservation" : caller.user, n);
   if (core.reservations.all.contains(r->name))
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kConflict, "reservation " + r->name + " exists already",

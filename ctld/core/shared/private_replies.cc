@@ -9,6 +9,7 @@
 #include "base/counted.h"
 #include "ctld/core/names.h"
 #include "ctld/core/shared/sight.h"
+#include "model/outlook.h"
 #include "wire/blockers.h"
 #include "wire/convert.h"
 
@@ -50,7 +51,7 @@ void hide(const Sight& sight, wire::Blocker& b) {
   } else if (rules_a_node_out && sight.hidden().nodes) {
     b.clear_held_by();  // "drained: disk of n7"
   } else {
-    b.set_held_by(sight.without_jobs(b.held_by()));
+    b.set_held_by(sight.without_names(b.held_by()));
   }
 }
 
@@ -60,25 +61,25 @@ void hide(const Sight& sight, RepeatedPtrField<wire::Blocker>& blockers) {
 
 void hide(const Sight& sight, wire::Outcome& outcome) {
   if (outcome.preempted_for() != 0 && !sight.sees_job(outcome.preempted_for())) outcome.clear_preempted_for();
-  const bool is_by_other = outcome.reason() == static_cast<uint32_t>(model::EndReason::kCancelledByUser) &&
-                           !sight.sees_uid(outcome.cancelled_by());
-  if (is_by_other) outcome.set_cancelled_by(UINT32_MAX);
-  outcome.set_detail(is_by_other ? sight.without_names(outcome.detail()) : sight.without_jobs(outcome.detail()));
+  if (outcome.reason() == static_cast<uint32_t>(model::EndReason::kCancelledByUser) &&
+      !sight.sees_uid(outcome.cancelled_by()))
+    outcome.set_cancelled_by(UINT32_MAX);
+  outcome.set_detail(sight.without_names(outcome.detail()));
 }
 
 void hide(const Sight& sight, wire::Suspension& s) {
   if (s.for_job() != 0 && !sight.sees_job(s.for_job())) s.set_for_job(UINT32_MAX);
   if (!sight.sees_user(s.who())) s.set_who("somebody else");
-  s.set_detail(sight.without_jobs(s.detail()));
+  s.set_detail(sight.without_names(s.detail()));
 }
 
 /// Of a job that the caller may see: what it tells of others.
 void hide(const Sight& sight, wire::JobStatus& status) {
-  status.set_last_failure(sight.without_jobs(status.last_failure()));
+  status.set_last_failure(sight.without_names(status.last_failure()));
   if (status.has_waiting()) {
     wire::Waiting& waiting = *status.mutable_waiting();
     hide(sight, *waiting.mutable_blockers());
-    waiting.set_detail(waiting.blockers().empty() ? sight.without_jobs(waiting.detail())
+    waiting.set_detail(waiting.blockers().empty() ? sight.without_names(waiting.detail())
                                                   : model::words(wire::blockers_from(waiting.blockers())));
   } else if (status.has_placed()) {
     wire::Placed& placed = *status.mutable_placed();
@@ -95,13 +96,17 @@ void hide(const Sight& sight, wire::Outlook& outlook) {
   outlook.set_victims_more(outlook.victims_more() + leave_out_jobs(sight, *outlook.mutable_victims()));
   outlook.set_waits_for_more(outlook.waits_for_more() + leave_out_jobs(sight, *outlook.mutable_waits_for()));
   hide(sight, *outlook.mutable_blockers());
+  if (sight.hidden().nodes) outlook.clear_nodes();  // which are free
 }
 
-void hide(const Sight& sight, RepeatedPtrField<wire::HistoryEvent>& events) {
+/// `owner`: of the job that they are about, whom its readers know; else nobody.
+void hide(const Sight& sight, RepeatedPtrField<wire::HistoryEvent>& events, uint32_t owner = UINT32_MAX) {
   for (wire::HistoryEvent& event : events) {
-    const bool is_by_other = event.has_uid() && !sight.sees_uid(event.uid());
-    event.set_text(is_by_other ? sight.without_names(event.text()) : sight.without_jobs(event.text()));
-    if (is_by_other) event.clear_uid();
+    const bool is_by_owner = event.has_uid() && event.uid() == owner;
+    event.set_text(is_by_owner ? sight.without_jobs(event.text()) : sight.without_names(event.text()));
+    // Where others are to leave, or could be moved to. Where the job itself was it may know.
+    if (event.kind() == "would move" || event.kind() == "nominated") event.set_text(sight.without_nodes(event.text()));
+    if (event.has_uid() && !is_by_owner && !sight.sees_uid(event.uid())) event.clear_uid();
   }
 }
 
@@ -129,6 +134,19 @@ void hide_rest(const Sight& sight, wire::WhyJobReply& why) {
   leave_out(*why.mutable_quota_holders(), [&](const wire::QuotaHolder& h) { return sight.sees_use_of(h.name()); });
 }
 
+/// Administrators write into them what they like: whoever may not see jobs or users is told that there is one.
+void hide_reasons(const Sight& sight, wire::Node& node) {
+  if (!sight.hidden().jobs && !sight.hidden().users) return;
+  constexpr std::string_view kPrivate = "private";
+  if (!node.reason().empty()) node.set_reason(std::string(kPrivate));
+  for (auto& [gpu, reason] : *node.mutable_offline_gpus()) reason = kPrivate;
+  node.set_warning(sight.without_names(node.warning()));
+  if (!sight.sees_user(node.reason_user())) {
+    node.clear_reason_user();
+    node.clear_reason_uid();
+  }
+}
+
 void hide_in(const Sight& sight, wire::ListNodesReply& list) {
   // Of jobs the handlers count, who know whether the question was about somebody; nodes that were named are refused.
   if (const uint32_t gone =
@@ -141,8 +159,7 @@ void hide_in(const Sight& sight, wire::ListNodesReply& list) {
     for (auto it = by_gpu.begin(); it != by_gpu.end();)
       it = sight.sees_job(it->second) ? std::next(it) : by_gpu.erase(it);
     if (sight.hidden().jobs) node.clear_foreign_runs();
-    node.set_reason(sight.without_jobs(node.reason()));
-    if (!node.reason_user().empty() && !sight.sees_user(node.reason_user())) node.clear_reason_user();
+    hide_reasons(sight, node);
   }
 }
 
@@ -201,13 +218,24 @@ void hide_in(const Sight& sight, wire::ShowSharesReply& shares) {
   });
 }
 
-/// "job 7: 4 gpu, borrowed at a": a line for each job that could be taken.
+/// "job 7: 4 gpu, borrowed at a": a line for each job that could be taken; how many more there are is not told, since
+/// the question names a QOS, which may be one person's.
 void hide_in(const Sight& sight, wire::ExplainQuotaReply& told) {
-  const uint32_t gone = leave_out(*told.mutable_lines(), [&](const std::string& line) {
-    return !line.starts_with("job ") || sight.without_jobs(line) == line;
-  });
+  leave_out(*told.mutable_lines(),
+            [&](const std::string& line) { return !line.starts_with("job ") || sight.without_jobs(line) == line; });
   for (std::string& line : *told.mutable_lines()) line = sight.without_jobs(line);
-  if (gone > 0) told.add_lines(fmt::format("and {} of others", base::counted(gone, "job")));
+}
+
+void hide_in(const Sight& sight, wire::SubmitReply& told) {
+  if (!told.has_outlook()) return;
+  hide(sight, *told.mutable_outlook());
+  if (static_cast<model::When>(told.outlook().when()) == model::When::kNow) {
+    told.set_test_verdict(sight.without_nodes(told.test_verdict()));
+  } else if (!told.outlook().blockers().empty()) {
+    told.set_test_verdict(model::words(wire::blockers_from(told.outlook().blockers())));
+  }
+  if (!sight.hidden().nodes) return;
+  for (wire::TestedStart& start : *told.mutable_test_starts()) start.clear_nodes();
 }
 
 void hide_in(const Sight& sight, wire::ShowConfigReply& config) {
@@ -238,7 +266,7 @@ void hide_in(const Sight& sight, wire::ListRecordsReply& list) {
 bool hide_in_answer(const Sight& sight, wire::ApiReply& reply) {
   switch (reply.kind_case()) {
     case Kind::kShowJob:
-      hide(sight, *reply.mutable_show_job()->mutable_history());
+      hide(sight, *reply.mutable_show_job()->mutable_history(), reply.show_job().job().spec().uid());
       return hide_in(sight, *reply.mutable_show_job());
     case Kind::kWaitJob:
       return hide_in(sight, *reply.mutable_wait_job());
@@ -301,8 +329,13 @@ void hide_in_figures(const Sight& sight, wire::ApiReply& reply) {
       leave_out(*reply.mutable_show_figures()->mutable_slowest(), is_own);
       return;
     case Kind::kSubmit:
-      if (reply.submit().has_outlook()) hide(sight, *reply.mutable_submit()->mutable_outlook());
-      return reply.mutable_submit()->set_test_verdict(sight.without_jobs(reply.submit().test_verdict()));
+      return hide_in(sight, *reply.mutable_submit());
+    case Kind::kError: {
+      wire::Error& error = *reply.mutable_error();
+      error.set_what(sight.without_nodes(error.what()));
+      error.set_hint(sight.without_nodes(error.hint()));
+      return;
+    }
     default:
       return;
   }
@@ -315,7 +348,7 @@ bool Privacy::hides_anything(const Caller& caller) const {
 }
 
 void Privacy::keep(const Caller& caller, wire::ApiReply& reply) const {
-  if (!hides_anything(caller)) return;
+  if (!hides_anything(caller) || reply.has_ping() || reply.has_ok()) return;
   const Sight sight(core_, caller);
   switch (reply.kind_case()) {
     case Kind::kShowJob:
@@ -343,9 +376,9 @@ void Privacy::keep(const Caller& caller, wire::ApiReply& reply) const {
     case Kind::kShowConfig:
     case Kind::kShowFigures:
     case Kind::kSubmit:
+    case Kind::kError:
       return hide_in_figures(sight, reply);
     // Of what the caller named and may do, or nothing of anybody. Sums are made of what the caller may see.
-    case Kind::kError:
     case Kind::kOk:
     case Kind::kCancel:
     case Kind::kJobs:

@@ -4,13 +4,23 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/hostlist.h"
+
 namespace gw::ctld {
 namespace {
+
+constexpr size_t kMostInText = 10'000;  // nodes of one host list in a text
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Where the word that begins at `at` is over.
 size_t end_of_word(std::string_view text, size_t at) { return std::min(text.find_first_of(" ,;:()", at), text.size()); }
+
+/// "by its run", "by rule 5", "killed by signal 9".
+bool is_no_name(std::string_view word) {
+  constexpr std::string_view kWords[] = {"its", "itself", "rule", "signal", "a", "an", "the", "hand"};
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
 
 /// The QOS that name the caller as an operator, with all below them.
 std::set<std::string, std::less<>> operated_by(const QuotaTable& quotas, const Caller& caller) {
@@ -99,10 +109,33 @@ std::string Sight::without_names(std::string_view text) const {
     text.remove_prefix(name);
     if (!is_word) continue;
     const size_t end = end_of_word(text, 0);
-    out += sees_user(text.substr(0, end)) ? text.substr(0, end) : "somebody else";
+    out += sees_user(text.substr(0, end)) || is_no_name(text.substr(0, end)) ? text.substr(0, end) : "somebody else";
     text.remove_prefix(end);
   }
   return without_jobs(out);
+}
+
+std::string Sight::without_nodes(std::string_view text) const {
+  if (!hidden_.nodes) return std::string(text);
+  constexpr std::string_view kEnds = " ,;:()\"'";
+  std::string out;
+  while (!text.empty()) {
+    const size_t begin = std::min(text.find_first_not_of(kEnds), text.size());
+    out += text.substr(0, begin);
+    text.remove_prefix(begin);
+    // A host list has commas within its brackets.
+    size_t end = 0;
+    for (bool is_open = false; end < text.size() && (is_open || kEnds.find(text[end]) == std::string_view::npos); ++end)
+      is_open = text[end] == '[' || (is_open && text[end] != ']');
+    const std::string word(text.substr(0, end));
+    text.remove_prefix(end);
+    const auto names = base::expand_hostlist(word, kMostInText);
+    const bool is_of_nodes = names && std::any_of(names->begin(), names->end(), [this](const std::string& name) {
+                               return core_.nodes.find(name) != nullptr && !sees_node(name);
+                             });
+    out += is_of_nodes ? "a node" : word;
+  }
+  return out;
 }
 
 }  // namespace gw::ctld

@@ -39,6 +39,8 @@ class Sight {
   std::string without_jobs(std::string_view text) const;
   /// The same, and without the name behind each "by ".
   std::string without_names(std::string_view text) const;
+  /// The text, without names of nodes that the caller may not see.
+  std::string without_nodes(std::string_view text) const;
 
  private:
   const Core& core_;

@@ -53,7 +53,7 @@ struct Clients {
   KeptReplies kept_replies;
   RequestRate request_rate;
   RequestRate question_rate;  ///< Of those that the scheduler is asked.
-  RequestRate refusal_rate;   ///< Of those that go into the audit.
+  MailRate refusal_rate;      ///< Of those that go into the audit.
   MailRate mail_rate;
   JobCharges charges;
   Listings listings;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "wire/convert.h"
 
@@ -71,24 +73,32 @@ void Outbox::node_event(const model::Node& node, const std::string& kind, const 
 void Outbox::audit(const std::string& kind, const std::string& object, const std::string& text, Actor uid,
                    bool is_refusal) {
   constexpr size_t kMostNamed = 20;
-  const bool is_same = !deeds_.empty() && deeds_.back().row.kind == kind && deeds_.back().row.text == text &&
-                       deeds_.back().row.uid == uid && deeds_.back().row.is_refusal == is_refusal;
-  if (!is_same) deeds_.push_back({{now_, uid, kind, "", text, is_refusal}});
-  Deed& deed = deeds_.back();
-  if (!object.empty() && deed.objects.size() < kMostNamed) deed.objects.push_back(object);
-  ++deed.count;
+  const auto is_same = [&](const Deed& deed) {
+    return deed.row.kind == kind && deed.row.uid == uid && deed.row.is_refusal == is_refusal;
+  };
+  auto deed = std::find_if(deeds_.begin(), deeds_.end(), is_same);  // there are few kinds
+  if (deed == deeds_.end()) deed = deeds_.insert(deeds_.end(), {.row = {now_, uid, kind, "", "", is_refusal}});
+  if (deed->each.size() < kMostNamed) deed->each.emplace_back(object, text);
+  ++deed->count;
 }
 
 void Outbox::write_deeds() {
   for (Deed& deed : std::exchange(deeds_, {})) {
-    deed.row.object = base::join(deed.objects, ", ");
-    if (deed.count > deed.objects.size() && !deed.objects.empty())
-      deed.row.object += fmt::format(" and {} more", deed.count - deed.objects.size());
+    const std::string first_text = deed.each.front().second;
+    const bool is_alike = std::all_of(deed.each.begin(), deed.each.end(),
+                                      [&](const auto& one) { return one.second == first_text && !one.first.empty(); });
+    std::vector<std::string> names;
+    for (const auto& [object, text] : deed.each)
+      names.push_back(is_alike || text.empty() ? object : object.empty() ? text : object + ": " + text);
+    std::string all = base::join(names, is_alike ? ", " : "; ");
+    if (deed.count > names.size()) all += fmt::format(" and {} more", deed.count - names.size());
+    (is_alike ? deed.row.object : deed.row.text) = all;
+    if (is_alike) deed.row.text = first_text;
     const std::string who = deed.row.uid ? fmt::format(" uid={}", *deed.row.uid) : "";
     const std::string what = deed.row.object.empty() ? "" : " object=" + value_of(deed.row.object);
     send(Audited{fmt::format("audit={}{}{}{}{}", value_of(deed.row.kind), deed.row.is_refusal ? " refused=true" : "",
                              who, what, deed.row.text.empty() ? "" : " text=" + value_of(deed.row.text)),
-                 deed.row.is_refusal});
+                 deed.row.uid.value_or(0)});
     write(std::move(deed.row));
   }
 }

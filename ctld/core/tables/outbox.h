@@ -38,8 +38,8 @@ class Outbox {
   void event(const std::string& kind, const std::string& text, Actor uid);
 
   /// Somebody did something to what is not his own, or was refused it (`is_refusal`): a line of the audit, and of the
-  /// system's log. Events with an actor who is not the owner come here by themselves. The same deed done to many things
-  /// by one request is one line.
+  /// system's log. Events with an actor who is not the owner come here by themselves. What one request does to many
+  /// things is one line for each kind of deed.
   void audit(const std::string& kind, const std::string& object, const std::string& text, Actor uid,
              bool is_refusal = false);
 
@@ -60,8 +60,8 @@ class Outbox {
   /// What one did to several things.
   struct Deed {
     store::Audit row;
-    std::vector<std::string> objects = {};  ///< The first of them,
-    size_t count = 0;                       ///< and how many they are.
+    std::vector<std::pair<std::string, std::string>> each = {};  ///< Objects and texts: the first of them,
+    size_t count = 0;                                            ///< and how many they are.
   };
   void write_deeds();
 

@@ -1,4 +1,5 @@
 // The audit: what administrators and operators do to what is not their own, and what is refused.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ctld/core/shared/sight.h"
@@ -52,16 +53,73 @@ TEST(AuditTrail, RefusalsAreInItUpToABound) {
   Watched w;
   const JobId id = w.submit(kAlice, gang(1));
   for (int i = 0; i < 500; ++i) w.cancel(1002, id);
-  EXPECT_EQ(w.store.audit.size(), 200U) << "whoever tries on and on fills no disk";
+  EXPECT_EQ(w.store.audit.size(), 201U) << "whoever tries on and on fills no disk";
+  EXPECT_TRUE(w.store.audit.back().text.ends_with("; what else is refused is not written down for now"));
   EXPECT_TRUE(w.store.audit.front().is_refusal);
   EXPECT_EQ(w.store.audit.front().text, "access denied to job 1: it belongs to user1001");
   wire::ApiRequest r;
   r.mutable_update_node()->add_names("n0");
   w.ask(1003, r);
-  EXPECT_EQ(w.store.audit.size(), 201U) << "somebody else's are in it all the same";
+  EXPECT_EQ(w.store.audit.size(), 202U) << "somebody else's are in it all the same";
   w.now = w.now + base::hours(1);
   for (int i = 0; i < 100; ++i) w.cancel(1002, id);
-  EXPECT_EQ(w.store.audit.size(), 261U);
+  EXPECT_EQ(w.store.audit.size(), 302U) << "an hour later they are written down again";
+}
+
+TEST(AuditTrail, EveryDeedToSomebodyElsesJobIsInIt) {
+  Watched w;
+  const auto act = [&](JobId id, wire::JobAction action) {
+    wire::ApiRequest r;
+    r.mutable_job_action()->add_ids(id.value);
+    r.mutable_job_action()->set_action(action);
+    w.ask(0, r);
+  };
+  const JobId id = w.submit(kAlice, gang(1)), held = w.submit(kAlice, gang(1));
+  w.schedule();
+  w.prepared("n0", id);
+  w.started("n0", id);
+  act(id, wire::kSuspend);
+  act(id, wire::kResume);
+  act(id, wire::kRequeue);
+  act(held, wire::kRequeueHold);
+  act(held, wire::kHold);
+  act(held, wire::kRelease);
+  wire::ApiRequest all;
+  all.mutable_take_snapshot();
+  w.ask(0, all);
+  all.mutable_backup()->set_path("/x/y");
+  w.ask(0, all);
+  std::vector<std::string> kinds;
+  for (const store::Audit& line : w.store.audit) kinds.push_back(line.kind);
+  EXPECT_THAT(kinds, ::testing::IsSupersetOf({"suspended", "resumed", "requeued", "take_snapshot", "backup"}));
+  EXPECT_EQ(w.store.audit.back().text, "to /x/y");
+}
+
+TEST(AuditTrail, ManyChangesOfOneRequestAreOneLine) {
+  Watched w;
+  wire::ApiRequest tree;
+  for (int i = 0; i < 100; ++i) {
+    wire::QuotaChange& change = *tree.mutable_change_quotas()->add_changes();
+    change.set_what(wire::QuotaChange::kAdd);
+    change.set_name("q" + std::to_string(i));
+  }
+  ASSERT_FALSE(w.ask(0, tree).has_error());
+  ASSERT_EQ(w.store.audit.size(), 1U);
+  EXPECT_TRUE(w.store.audit[0].text.ends_with(" and 80 more")) << w.store.audit[0].text;
+}
+
+/// The answer says that there is no such job; the audit knows better.
+TEST(AuditTrail, TriesOnHiddenJobsAreRefusals) {
+  Watched w;
+  const JobId id = w.submit(kAlice, gang(1));
+  w.settings.private_data = {.jobs = true};
+  w.restart();
+  w.store.audit.clear();
+  w.cancel(1002, id);
+  w.cancel(1002, JobId(999));
+  ASSERT_EQ(w.store.audit.size(), 1U);
+  EXPECT_TRUE(w.store.audit[0].is_refusal);
+  EXPECT_EQ(w.store.audit[0].text, "job 1 is somebody else's");
 }
 
 TEST(AuditTrail, WhatWasChangedOfAJobIsSaid) {
