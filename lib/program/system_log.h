@@ -1,5 +1,5 @@
-// Lines for the system's log (syslog), from a thread of their own: a syslog daemon that hangs holds nobody up, until the
-// daemon ends, which waits for the lines that are left.
+// Lines for the system's log (syslog), from a thread of their own: a syslog daemon that hangs holds nobody up, until
+// the daemon ends, which waits for the lines that are left.
 #pragma once
 
 #include <memory>

@@ -340,7 +340,7 @@ void audit_denied(Core& core, ConnId conn, const Caller& caller, const wire::Api
   size_t count = 0;
   std::string first;
   // Of a job that is hidden the answer says that there is none: here it is what it was.
-  const bool are_hidden = Sight(core, caller).hidden().jobs;
+  const bool are_hidden = core.settings.private_data.jobs && !is_admin(core.settings, caller);
   const auto look_at = [&](const wire::Error& error, uint32_t job) {
     const auto code = static_cast<base::ErrorCode>(error.code());
     const bool is_hidden = are_hidden && code == base::ErrorCode::kNotFound && core.jobs.contains(JobId(job));

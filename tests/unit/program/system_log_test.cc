@@ -27,21 +27,33 @@ Heard& heard() {
   return all;
 }
 
+void hear(int priority, const char* format, va_list args) {
+  char line[1000];
+  vsnprintf(line, sizeof line, format, args);
+  std::unique_lock lock(heard().mutex);
+  heard().wake.wait(lock, [] { return !heard().is_stuck; });
+  heard().lines.emplace_back(line);
+  heard().priorities.push_back(priority);
+}
+
 }  // namespace
 
 extern "C" {
 void openlog(const char* /*name*/, int /*options*/, int facility) { heard().facility = facility; }
 void closelog() {}
 void syslog(int priority, const char* format, ...) {
-  char line[1000];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  hear(priority, format, args);
   va_end(args);
-  std::unique_lock lock(heard().mutex);
-  heard().wake.wait(lock, [] { return !heard().is_stuck; });
-  heard().lines.emplace_back(line);
-  heard().priorities.push_back(priority);
+}
+/// What libc's header makes of it where calls are checked (_FORTIFY_SOURCE).
+void __syslog_chk(int priority, int /*flag*/, const char* format,
+                  ...) {  // NOLINT(bugprone-reserved-identifier): libc's
+  va_list args;
+  va_start(args, format);
+  hear(priority, format, args);
+  va_end(args);
 }
 }
 
