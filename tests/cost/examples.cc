@@ -178,6 +178,11 @@ class Requests {
     add("delete_held_aside", 0, gone);
     events.mutable_list_events()->set_node("n1");
     add("list_events", kFirstUid, events);
+    ApiRequest audit, level;
+    audit.mutable_list_audit()->set_uid(kFirstUid);
+    add("list_audit", 0, audit);
+    level.mutable_set_log_level()->set_level("info");
+    add("set_log_level", 0, level);
     ApiRequest records;
     records.mutable_list_records()->mutable_filter()->add_users("u1");
     add("list_records", kFirstUid, records);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/counted.h"
+#include "base/text.h"
 #include "ctld/core/names.h"
 #include "ctld/core/shared/sight.h"
 #include "model/outlook.h"
