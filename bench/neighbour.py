@@ -44,6 +44,7 @@ def parse_arguments():
     parser.add_argument('--nice', action='store_true', help="the abuser's programs run at the lowest priority")
     parser.add_argument('--weight', action='store_true', help='controllers and munged have ten times the weight of others')
     parser.add_argument('--watchers', type=int, default=0, help='so many clients list the queue once a second, in place of the abuse')
+    parser.add_argument('--queue', type=int, default=200, help='jobs in the queue that they list')
     return parser.parse_args()
 
 
@@ -148,8 +149,8 @@ def report(parts, load):
     for name, alone in parts['quiet'].items():
         line = {'bench': 'neighbour', 'figure': name, 'runs': len(alone), 'load1': load}
         for what, figures in parts.items():
-            line[f'{what}_p50_ms'] = round(workloads.percentile(figures[name], 50), 1)
-            line[f'{what}_p95_ms'] = round(workloads.percentile(figures[name], 95), 1)
+            line[f'{what}_p50_ms'] = round(workloads.percentile(figures[name], 50), 3)
+            line[f'{what}_p95_ms'] = round(workloads.percentile(figures[name], 95), 3)
         line['ratio_p95'] = round(line['beside_p95_ms'] / line['quiet_p95_ms'], 2)
         line['machine_ratio_p95'] = round(line['elsewhere_p95_ms'] / line['quiet_p95_ms'], 2)
         line['controller_ratio_p95'] = round(line['beside_p95_ms'] / line['elsewhere_p95_ms'], 2)
@@ -168,6 +169,8 @@ def main():
     folder.chmod(0o1777)
     try:
         with private_cluster(options, root / 'a') as env, private_cluster(options, root / 'b') as other:
+            for each in (env, other) if options.watchers else ():  # whoever watches, on either, sees as much
+                timed([*as_user(options.abuser), 'gbatch', '-H', '-n1', '--wrap=true'], each, folder, options.queue)
             load = round(os.getloadavg()[0], 2)
             parts = {part: {'submit': [], 'list': [], 'start': [], 'pass': []} for part in ('quiet', 'elsewhere', 'beside')}
             for _ in range(options.rounds):
