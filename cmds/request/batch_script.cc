@@ -104,12 +104,14 @@ namespace {
 std::string later_text(const wire::SubmitReply& reply) {
   const wire::Outlook& o = reply.outlook();
   const std::string at = o.start_us() == 0 ? "" : base::format_time({o.start_us()});
+  // Without names where nodes are private.
   const std::string on = o.nodes().empty() ? "" : fmt::format("{} in partition {}", o.nodes(), o.partition());
   switch (static_cast<model::When>(o.when())) {
     case model::When::kPlanned:
-      return fmt::format("would wait until {} at the latest, for {}: {}", at, on, reply.test_verdict());
+      return fmt::format("would wait until {} at the latest{}: {}", at, on.empty() ? "" : ", for " + on,
+                         reply.test_verdict());
     case model::When::kOnceOthersLeft:
-      return fmt::format("would start by {} on {}, once {} job{} left for it", at, on,
+      return fmt::format("would start by {}{}, once {} job{} left for it", at, on.empty() ? "" : " on " + on,
                          o.victims_size() + o.victims_more(),
                          o.victims_size() + o.victims_more() == 1 ? " has" : "s have");
     case model::When::kNever:

@@ -130,6 +130,8 @@ def test_no_command_tells_of_somebody_else(cluster):
         if str(own) not in said:
             assert not re.search(r"\bn1\b", text), (line, text)
     assert cluster.state(running) == "RUNNING", "nobody else ended it"
+    there, nowhere = (told(cluster, f"gcontrol show node {name}") for name in ("n1", "n7"))
+    assert there.replace("n1", "n7") == nowhere, "a node that is private is as one that is not there"
 
 
 @needs_root

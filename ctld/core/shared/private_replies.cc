@@ -333,7 +333,9 @@ void hide_in_figures(const Sight& sight, wire::ApiReply& reply) {
       return hide_in(sight, *reply.mutable_submit());
     case Kind::kError: {
       wire::Error& error = *reply.mutable_error();
-      error.set_what(sight.without_nodes(error.what()));
+      // What is not found was named by the caller: with the name he learns no more than without.
+      if (static_cast<base::ErrorCode>(error.code()) != base::ErrorCode::kNotFound)
+        error.set_what(sight.without_nodes(error.what()));
       error.set_hint(sight.without_nodes(error.hint()));
       return;
     }
