@@ -19,12 +19,7 @@ namespace {
 using client::Program;
 using wire::AuditRecord;
 
-/// "-" where nobody is named: whoever may start or signal the controller.
-std::string doer(const AuditRecord& r) {
-  if (!r.has_uid()) return "-";
-  const passwd* entry = ::getpwuid(r.uid());
-  return entry != nullptr ? entry->pw_name : std::to_string(r.uid());
-}
+std::string doer(const AuditRecord& r) { return r.has_uid() ? actor_name(r.uid()) : "-"; }
 
 std::string text_of(const AuditRecord& r) {
   const std::string text = base::printable(r.text(), 1000);

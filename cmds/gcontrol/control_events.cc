@@ -25,11 +25,7 @@ std::string about(const HistoryEvent& e) {
 }
 
 /// "-" for the controller itself.
-std::string actor(const HistoryEvent& e) {
-  if (!e.has_uid()) return "-";
-  const passwd* entry = ::getpwuid(e.uid());
-  return entry != nullptr ? entry->pw_name : std::to_string(e.uid());
-}
+std::string actor(const HistoryEvent& e) { return e.has_uid() ? actor_name(e.uid()) : "-"; }
 
 std::string what(const HistoryEvent& e, size_t width) {
   return fmt::format("{:<{}} {}\n", e.kind(), width, base::printable(e.text(), 1000));
@@ -60,6 +56,11 @@ base::Result<std::string> one_node(const std::string& value) {
 }
 
 }  // namespace
+
+std::string actor_name(uint32_t uid) {
+  const passwd* entry = ::getpwuid(uid);
+  return entry != nullptr ? entry->pw_name : std::to_string(uid);
+}
 
 std::string history_text(const wire::ShowJobReply& reply) {
   std::string out = "   History:\n";

@@ -62,6 +62,8 @@ int show_audit(const client::Program& program, const ControlOptions& o, Args wor
 base::Result<wire::ApiRequest> audit_request(Args words, base::Time now);
 /// How much the controller logs, until it is restarted.
 int control_setdebug(const client::Program& program, const ControlOptions& o, Args words);
+/// Who did something: the user's name, else the number.
+std::string actor_name(uint32_t uid);
 /// The lines of `show job --history`.
 std::string history_text(const wire::ShowJobReply& reply);
 /// Asks the controller for a snapshot of its scheduler and writes it to a new file.

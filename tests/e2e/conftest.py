@@ -93,3 +93,9 @@ jobs: {kill_wait: 2s}
 """
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def others_can_run(cluster, user):
+    """Skips the test where another user cannot run the programs of this build."""
+    if cluster.run("gqueue", user=user, check=False).returncode != 0:
+        pytest.skip("other users cannot run the programs in this build folder")

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from cluster import wait_for
-from conftest import QUICK, needs_root
+from conftest import QUICK, needs_root, others_can_run
 
 USER = "nobody"
 
@@ -14,8 +14,7 @@ USER = "nobody"
 @pytest.fixture
 def cluster(make_cluster):
     cluster = make_cluster(nodes=2, topology="dgx-h100", config=QUICK)
-    if cluster.run("gqueue", user=USER, check=False).returncode != 0:
-        pytest.skip("other users cannot run the programs in this build folder")
+    others_can_run(cluster, USER)
     return cluster
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from cluster import wait_for
-from conftest import QUICK, needs_root
+from conftest import QUICK, needs_root, others_can_run
 
 OTHER, VIEWER = "games", "nobody"
 MARKS = (OTHER, "nameOfGames", "scriptOfGames", "commentOfGames")
@@ -90,8 +90,7 @@ gbatch --test-only -N2 --gpus-per-node=8 --wrap true
 @pytest.fixture
 def cluster(make_cluster):
     cluster = make_cluster(nodes=2, topology="dgx-h100", config=CONFIG)
-    if cluster.run("gqueue", user=VIEWER, check=False).returncode != 0:
-        pytest.skip("other users cannot run the programs in this build folder")
+    others_can_run(cluster, VIEWER)
     return cluster
 
 

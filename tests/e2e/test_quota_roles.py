@@ -4,7 +4,7 @@ import re
 
 import pytest
 from cluster import wait_for
-from conftest import needs_root
+from conftest import needs_root, others_can_run
 from quotas import ALICE, BOB, CAROL, acct, load, refused, running, submit, tree
 
 
@@ -15,11 +15,6 @@ def cluster(quota_cluster):
 
 def guaranteed(cluster, name):
     return tree(cluster)[name]["guaranteed"].get("gpu")
-
-
-def others_can_run(cluster):
-    if cluster.run("gqueue", user=ALICE, check=False).returncode != 0:
-        pytest.skip("other users cannot run the programs in this build folder")
 
 
 # ---- Roles
@@ -35,7 +30,7 @@ qos:
 
 @needs_root
 def test_an_operator_changes_what_is_below_its_qos_and_nothing_else(cluster):
-    others_can_run(cluster)
+    others_can_run(cluster, ALICE)
     load(cluster, ROLES)
     acct(cluster, "modify", "qos", "t1", "set", "guaranteed=gpu:48", user=ALICE)
     acct(cluster, "add", "qos", "t3", "parent=t1", "guaranteed=gpu:8", "operators=games", user=ALICE)
@@ -72,7 +67,7 @@ def test_an_operator_changes_what_is_below_its_qos_and_nothing_else(cluster):
 
 @needs_root
 def test_who_has_no_role_is_told_where_it_may_submit(cluster):
-    others_can_run(cluster)
+    others_can_run(cluster, ALICE)
     load(cluster, ROLES + "  - {name: anybody}\n")
     done = cluster.run("gbatch", "-q", "t1", "--wrap", "true", user=CAROL, check=False)
     assert done.returncode == 1 and "user bin may not use QOS t1 (you may use: anybody, beside, t2)" in done.stderr
@@ -87,7 +82,7 @@ def test_who_has_no_role_is_told_where_it_may_submit(cluster):
 
 @needs_root
 def test_an_operator_acts_on_the_jobs_of_its_qos(cluster):
-    others_can_run(cluster)
+    others_can_run(cluster, ALICE)
     load(cluster, ROLES)
     below, beside = running(cluster, "t2", 1, user=CAROL) + running(cluster, "beside", 1, user=CAROL)
     for user, job in [(BOB, below), (ALICE, beside)]:
@@ -134,7 +129,7 @@ qos:
 
 @needs_root
 def test_caps_of_each_user(cluster):
-    others_can_run(cluster)
+    others_can_run(cluster, ALICE)
     load(cluster, """
 qos:
   - {name: team, limit_per_user: {gpu: 8}, max_submit_per_user: 3}
@@ -159,7 +154,7 @@ qos:
 
 @needs_root
 def test_who_names_no_qos_gets_its_own_or_the_partitions(cluster):
-    others_can_run(cluster)
+    others_can_run(cluster, ALICE)
     load(cluster, "qos: [{name: of-user}, {name: of-partition}, {name: named}]")
     acct(cluster, "add", "user", BOB, "account=of-user", "default_qos=of-user")
     acct(cluster, "modify", "qos", "of-user", "set", "users+=daemon")
