@@ -18,6 +18,11 @@ struct SystemLog::Sink {
         logger(std::make_shared<spdlog::async_logger>(
             "audit", std::make_shared<spdlog::sinks::syslog_sink_mt>(daemon, LOG_PID, LOG_AUTHPRIV, false), threads,
             spdlog::async_overflow_policy::overrun_oldest)) {}
+  // The thread is waited for before what it writes through goes.
+  ~Sink() { threads.reset(); }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
   std::shared_ptr<spdlog::details::thread_pool> threads;
   std::shared_ptr<spdlog::async_logger> logger;
 };
