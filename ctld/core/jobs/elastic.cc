@@ -88,10 +88,10 @@ bool extension_ready(Core& core, Job& job, NodeId node) {
   return true;
 }
 
-void shrink(Core& core, const sched::Preempt& victim) {
+bool shrink(Core& core, const sched::Preempt& victim) {
   const auto gang = core.placements.job_of(victim.job);
   Job* job = gang ? core.jobs.find(*gang) : nullptr;
-  if (job == nullptr || job->state != JobState::kRunning) return;
+  if (job == nullptr || job->state != JobState::kRunning) return false;
   for (auto& [node, extension] : job->placed()->extensions) {
     if (extension.id != victim.job || extension.until) continue;
     extension.until = core.now + victim.grace;
@@ -101,10 +101,13 @@ void shrink(Core& core, const sched::Preempt& victim) {
                                    victim.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", victim.rule)));
     core.rows.run_node(*job, node);
     tell_size(core, *job);
-    if (victim.grace.us <= 0) return clear_node(core, *job, node);
-    core.timers.set({extension.until, TimerKind::kExtension, job->id.value, job->attempt});
-    return;
+    if (victim.grace.us > 0)
+      core.timers.set({extension.until, TimerKind::kExtension, job->id.value, job->attempt});
+    else
+      clear_node(core, *job, node);
+    return true;
   }
+  return false;
 }
 
 void extensions_due(Core& core, Job& job) {

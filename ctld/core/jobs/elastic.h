@@ -15,8 +15,9 @@ void emit_extension(Core& core, const model::Job& job, const model::Extension& e
 void commit_growth(Core& core, const sched::Grow& grow);
 /// A node that was to join is ready. False: it is none of those.
 bool extension_ready(Core& core, model::Job& job, NodeId node);
-/// Others need a node of the gang's above its smallest size.
-void shrink(Core& core, const sched::Preempt& victim);
+/// Others need a node of the gang's above its smallest size. False: it has none of that number, or that one leaves
+/// already.
+bool shrink(Core& core, const sched::Preempt& victim);
 /// Some extension should be ready, or gone.
 void extensions_due(Core& core, model::Job& job);
 /// A node that reports what it has of the job is told again what it has missed. False: it is no such node.

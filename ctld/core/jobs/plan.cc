@@ -134,6 +134,7 @@ void commit_group(Core& core, const sched::Group& group) {
   }
   std::vector<JobId> placed;
   std::vector<model::WaitSplit> waits;  // of those
+  std::vector<const sched::Preempt*> leaving;
   bool is_whole = true;
   for (const sched::Decision& decision : group.decisions) {
     if (const auto* start = std::get_if<sched::Start>(&decision)) {
@@ -144,7 +145,8 @@ void commit_group(Core& core, const sched::Group& group) {
         is_whole = false;
     }
     if (const auto* grow = std::get_if<sched::Grow>(&decision)) commit_growth(core, *grow);
-    if (const auto* victim = std::get_if<sched::Preempt>(&decision)) preempt(core, *victim);
+    if (const auto* victim = std::get_if<sched::Preempt>(&decision); victim != nullptr && preempt(core, *victim))
+      leaving.push_back(victim);
     if (const auto* nomination = std::get_if<sched::Nomination>(&decision)) nominate(core, *nomination);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision)) {
@@ -152,6 +154,7 @@ void commit_group(Core& core, const sched::Group& group) {
       core.planning.waits.tell(wait->job_class, wait->cause, core.now);
     }
   }
+  tell_displaced(core, leaving);
   if (is_whole || placed.empty()) {
     for (size_t i = 0; i < placed.size(); ++i) {  // one that was suspended resumes
       Job& job = core.jobs.at(placed[i]);

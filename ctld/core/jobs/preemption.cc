@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/hostlist.h"
@@ -99,16 +101,16 @@ void nominate(Core& core, const sched::Nomination& nomination) {
   core.feed.tell(sched::NominationSet{nomination});
 }
 
-void preempt(Core& core, const sched::Preempt& victim) {
+bool preempt(Core& core, const sched::Preempt& victim) {
   Job* job = core.jobs.find(victim.job);
   if (const auto whole = core.placements.job_of(victim.job)) job = core.jobs.find(*whole);
-  if (job == nullptr) return;
+  if (job == nullptr) return false;
   if (victim.job.value >= sched::kFirstHoldingId && !is_suspended(*job)) return shrink(core, victim);
-  if (victim.job == job->id && is_suspended(*job)) return;  // decided before it was suspended
-  if (job->state == JobState::kCompleting || job->placed() == nullptr) return;
+  if (victim.job == job->id && is_suspended(*job)) return false;  // decided before it was suspended
+  if (job->state == JobState::kCompleting || job->placed() == nullptr) return false;
   const auto rule = static_cast<uint32_t>(victim.rule);
   const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
-  if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return;
+  if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return true;
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
   if (victim.is_counted()) core.feed.tell(sched::JobPreempted{pending_of(core, *job).qos, core.now});
   if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});
@@ -116,6 +118,30 @@ void preempt(Core& core, const sched::Preempt& victim) {
   outcome.grace = had_grace ? Duration{} : victim.grace;
   outcome.ended = core.now;
   stop(core, *job, std::move(outcome));
+  return true;
+}
+
+void tell_displaced(Core& core, const std::vector<const sched::Preempt*>& leaving) {
+  constexpr size_t kMostNamed = 20;
+  std::map<std::tuple<JobId, bool, int>, std::vector<JobId>> by_whom;
+  for (const sched::Preempt* victim : leaving) {
+    const JobId whole = core.placements.job_of(victim->job).value_or(victim->job);  // of an elastic gang a part leaves
+    if (whole.value < sched::kFirstHoldingId)
+      by_whom[{victim->beneficiary, victim->is_move, victim->rule}].push_back(whole);
+  }
+  for (const auto& [why, victims] : by_whom) {
+    const auto& [id, is_move, rule] = why;
+    const Job* job = core.jobs.find(id);
+    if (job == nullptr) continue;
+    std::vector<std::string> names;
+    for (const JobId victim : victims)
+      if (names.size() < kMostNamed) names.push_back(fmt::format("job {}", victim.value));
+    const size_t more = victims.size() - names.size();
+    core.out.job_event(
+        *job, is_move ? "moves others" : "preempts",
+        fmt::format("{}{}{}", base::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more),
+                    rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", rule)));
+  }
 }
 
 }  // namespace gw::ctld

@@ -2,6 +2,8 @@
 // found. Invariant: after a start nobody is preempted before all nodes are back, or had the time to come back.
 #pragma once
 
+#include <vector>
+
 #include "ctld/core/core.h"
 
 namespace gw::ctld {
@@ -13,7 +15,10 @@ bool can_make_room(const Core& core, const sched::Group& group);
 void report_moves(Core& core);
 /// What others leave for a job is its own, also after a restart.
 void nominate(Core& core, const sched::Nomination& nomination);
-/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or be suspended.
-void preempt(Core& core, const sched::Preempt& preempt);
+/// The job goes back to the queue as soon as it has left its nodes, unless it would rather end, or be suspended. False:
+/// it is not there any more, or leaves already.
+bool preempt(Core& core, const sched::Preempt& preempt);
+/// The history of those for whom others leave says who these are, and by which rule.
+void tell_displaced(Core& core, const std::vector<const sched::Preempt*>& leaving);
 
 }  // namespace gw::ctld

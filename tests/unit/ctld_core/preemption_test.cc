@@ -11,8 +11,11 @@ namespace {
 
 using model::JobState;
 using model::OnPreempt;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using testing::gang;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::World;
 using ToNodeKind = wire::ControllerToNode;
 
@@ -91,6 +94,40 @@ TEST(Preemption, TheNodeIsToldWhyAndUntilWhenAndTheJobWaitsAgain) {
   EXPECT_EQ(w.state(w.id), JobState::kPending);  // also where it ended its work just then
   EXPECT_EQ(w.counts(), Counts(1, 880));         // eight GPUs for 110 seconds
   EXPECT_EQ(w.job(w.id).restarts, 1U);
+}
+
+std::vector<std::string> texts_of(const World& w, JobId id, const std::string& kind) {
+  std::vector<std::string> out;
+  for (const store::Event& e : w.store.events)
+    if (e.job == id && e.kind == kind) out.push_back(e.text);
+  return out;
+}
+
+TEST(Preemption, TheHistoryOfTheOtherSaysWhomItDisplacesAndByWhichRule) {
+  Victim w(OnPreempt::kRequeue);
+  w.take_off();
+  const std::string line = "job " + std::to_string(w.id.value) + " (rule 5 of the quotas)";
+  EXPECT_THAT(texts_of(w, w.other, "preempts"), ElementsAre(line));
+  w.take_off();
+  EXPECT_THAT(texts_of(w, w.other, "preempts"), ElementsAre(line)) << "it leaves already";
+}
+
+TEST(Preemption, OfManyWhoAreDisplacedAFewAreNamed) {
+  World w(4);
+  w.connect_all();
+  std::vector<JobId> victims;
+  for (int i = 0; i < 30; ++i) victims.push_back(w.submit(1000, gang(1, 1)));
+  w.schedule();
+  const JobId other = w.submit(1000, gang(4));
+  sched::Plan plan;
+  plan.groups.emplace_back();
+  for (const JobId id : victims) plan.groups.back().decisions.emplace_back(sched::Preempt{id, other, kGrace, 0});
+  plan.epoch = w.view.epoch();
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  const auto told = texts_of(w, other, "preempts");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told.front(), AllOf(HasSubstr("job 1, job 2"), HasSubstr("and 10 more"), Not(HasSubstr("rule"))));
 }
 
 TEST(Preemption, WhatItCostsAQosIsKeptOverARestart) {
