@@ -24,14 +24,14 @@ struct Series {
   std::vector<Change> changes;
 };
 
-/// Some numbers below `all`, the largest first.
+/// Some numbers below `all`, the largest first; the last one is 1, so that where none of them helps no other does.
 std::vector<uint64_t> less_than(uint64_t all) {
   constexpr uint64_t kFew = 8;
   std::set<uint64_t, std::greater<>> out;
   if (all <= kFew)
     for (uint64_t n = 1; n < all; ++n) out.insert(n);
   else
-    for (const uint64_t quarters : {3, 2, 1}) out.insert(all * quarters / 4);
+    for (const uint64_t n : {all * 3 / 4, all / 2, all / 4, uint64_t{1}}) out.insert(n);
   return {out.begin(), out.end()};
 }
 
@@ -133,21 +133,22 @@ class Candidates {
       out_[i].is_about_it |= is_limited;  // less of anything may be within it
   }
 
-  /// So that it ends before what others are to have then.
+  /// So that it ends before what others are to have then; the last one is the shortest that there is.
   void run_shorter() {
     constexpr base::Duration kSpare = base::minutes(2);  // until the change is made
     constexpr size_t kMost = 3;
-    std::set<int64_t, std::greater<>> limits;
-    const auto add_end = [&](Time end) {
+    std::set<int64_t, std::greater<>> limits, elsewhere;  // other partitions may have the same nodes
+    if (spec_.time_limit <= base::minutes(1)) return;
+    const auto add_end = [&](Time end, std::set<int64_t, std::greater<>>& to) {
       const base::Duration left = end - core_.now - kSpare;
       const int64_t minutes = left.us / base::minutes(1).us;
-      if (minutes > 0 && base::minutes(minutes) < spec_.time_limit) limits.insert(minutes);
+      if (minutes > 0 && base::minutes(minutes) < spec_.time_limit) to.insert(minutes);
     };
     for (const auto& [id, planned] : core_.planning.estimates)
-      if (id != job_.id && is_named(planned.partition)) add_end(planned.start);
+      if (id != job_.id) add_end(planned.start, is_named(planned.partition) ? limits : elsewhere);
     for (const model::Blocker& b : blockers_)
-      if (b.scope == model::BlockerScope::kReservation && b.until) add_end(b.until);
-    for (const auto& [name, r] : core_.reservations.told) add_end(r.at(core_.now).from);
+      if (b.scope == model::BlockerScope::kReservation && b.until) add_end(b.until, limits);
+    for (const auto& [name, r] : core_.reservations.told) add_end(r.at(core_.now).from, limits);
     if (is_blocked_by({BlockerKind::kPartitionTimeLimit}))
       for (const std::string& name : spec_.partitions)
         if (const auto p = core_.partitions.all.find(name); p != core_.partitions.all.end())
@@ -156,10 +157,14 @@ class Candidates {
                                  BlockerKind::kReservedNode, BlockerKind::kReservationEnds}),
                   false,
                   {}};
-    for (const int64_t minutes : limits)
-      if (minutes > 0 && series.changes.size() < kMost)
-        series.changes.emplace_back().set_time_limit_us(base::minutes(minutes).us);
-    if (!series.changes.empty()) out_.push_back(std::move(series));
+    const auto add_limit = [&](int64_t minutes) {
+      series.changes.emplace_back().set_time_limit_us(base::minutes(minutes).us);
+    };
+    for (const auto* some : {&limits, &elsewhere})
+      for (const int64_t minutes : *some)
+        if (minutes > 1 && series.changes.size() < kMost) add_limit(minutes);
+    add_limit(1);
+    out_.push_back(std::move(series));
   }
 
   bool is_named(const std::string& partition) const {
@@ -178,6 +183,8 @@ class Candidates {
                               BlockerKind::kFairShare, BlockerKind::kBudgetSpent}),
                true,
                {}};
+    const std::string& usual = core_.settings.default_qos;  // which may stand in no list
+    if (usual != spec_.qos && !core_.quotas.qos.contains(usual)) qos.changes.emplace_back().set_qos(usual);
     for (const auto& [name, q] : core_.quotas.qos)
       if (name != spec_.qos && qos.changes.size() < kMost) qos.changes.emplace_back().set_qos(name);
     for (Series* series : {&partitions, &qos})

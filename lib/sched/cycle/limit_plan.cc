@@ -47,7 +47,11 @@ void LimitPlans::list(const Session& session) {
 void LimitPlans::keep(Session& session, const Served& served, const Binding& limit) {
   const uint32_t uid = limit.is_of_user ? served.job.uid : 0;
   const Key key{limit.qos, limit.resource, limit.is_of_user, uid};
-  if (plans_.contains(key) || limit.asked > limit.bound) return;
+  if (plans_.contains(key)) return;
+  if (limit.asked > limit.bound) {  // nothing is kept for it, but its QOS has its turn by what it asks for
+    if (never_.insert(served.leaf).second) held_back_.insert(served.job.id);
+    return;
+  }
   LimitPlan plan{limit, uid, served.job.id, served.is_guaranteed, Time::never(), 0};
   const uint64_t lacks = limit.held + limit.asked - std::min(limit.bound, limit.held + limit.asked);
   uint64_t freed = 0;

@@ -51,7 +51,8 @@ class LimitPlans {
   };
   using Leavers = std::vector<Leaver>;             // the first first
   std::map<Key, std::optional<LimitPlan>> plans_;  // nothing: it is not foreseen, and nobody has lost patience
-  std::set<JobId> held_back_;                      // the first of each of them
+  std::set<JobId> held_back_;                      // the first of each of them, and of each QOS one that never fits
+  std::set<uint32_t> never_;                       // QOS of the latter
   bool are_listed_ = false;
   Leavers all_;
   std::map<uint32_t, Leavers> of_users_;
