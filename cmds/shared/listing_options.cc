@@ -62,10 +62,15 @@ std::string date_line(base::Time now) {
 }
 
 int show_repeatedly(int64_t seconds, const std::function<int()>& show) {
-  while (true) {
+  using Clock = std::chrono::steady_clock;
+  const auto every = std::chrono::seconds(seconds);
+  // Those who were held up together keep asking at times of their own.
+  for (Clock::time_point turn = Clock::now();;) {
     const int code = show();
     if (seconds == 0 || code != client::kExitOk) return code;
-    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    do turn += every;
+    while (turn < Clock::now());
+    std::this_thread::sleep_until(turn);
     if (printed("\n") != client::kExitOk) return client::kExitFailed;
   }
 }

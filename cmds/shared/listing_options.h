@@ -52,7 +52,8 @@ std::string render_listing(const ListingOptions& o, client::Format format,
   return date + table.header + table.lines;
 }
 
-/// Calls `show` once, or every so many seconds until it fails; returns its exit code.
+/// Calls `show` once, or at every so many seconds from now until it fails; returns its exit code. A turn that is missed
+/// is left out.
 int show_repeatedly(int64_t seconds, const std::function<int()>& show);
 
 }  // namespace gw::cmds

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "store/rows.h"
 #include "wire/api.pb.h"
 #include "wire/node.pb.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -27,9 +29,24 @@ using LinkId = uint64_t;
 /// Answer to a request. `at_once`: it shows nothing of the state, so it need not wait for what is being written.
 struct Reply {
   ConnId conn = 0;
-  wire::ApiReply reply;
+  wire::ApiReply reply = {};
   bool at_once = false;
   std::string bytes = {};  ///< In place of all of `reply` but its id: serialised, which takes a third of the memory.
+  std::shared_ptr<const std::string> shared = {};  ///< Fields beside those of `reply`, serialised, of several answers.
+};
+/// The answer as its client gets it.
+inline std::string serialised(Reply reply) {
+  if (!reply.shared) return reply.bytes.empty() ? wire::row_bytes(reply.reply) : std::move(reply.bytes);
+  std::string whole;
+  whole.reserve(reply.reply.ByteSizeLong() + reply.shared->size());
+  reply.reply.AppendToString(&whole);
+  whole += *reply.shared;
+  return whole;
+}
+/// The first piece of a list may be made: the client's turn has come to be answered together with others.
+struct ListReady {
+  ConnId conn = 0;
+  uint64_t request_id = 0;
 };
 /// Message to a node. Where `script_hash` is set the shell puts the script into the Prepare message, and the submission
 /// environment in front of what the core has put there; into StartStep the key that tickets are checked with.
@@ -194,9 +211,9 @@ struct Note {
   bool is_in_history = false;  ///< It tells of an event that has a row: of a storm of them not all are written.
 };
 
-using Outgoing = std::variant<Reply, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords, SignTicket,
-                              MakeBackup, TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures, Fence, RunJobProgram,
-                              SendMail, Reload, SetLogLevel, Audited, Note>;
+using Outgoing = std::variant<Reply, ListReady, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords,
+                              SignTicket, MakeBackup, TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures, Fence,
+                              RunJobProgram, SendMail, Reload, SetLogLevel, Audited, Note>;
 
 struct Effects {
   store::Batch writes;

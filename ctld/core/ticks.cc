@@ -37,6 +37,7 @@ void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kUsage) return usage_due(core);
   if (timer.kind == TimerKind::kBudgets) return budgets_due(core);
   if (timer.kind == TimerKind::kWaits) return waits_due(core);
+  if (timer.kind == TimerKind::kLists) return lists_due(core);
   if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
   if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
   // settle() looks at them

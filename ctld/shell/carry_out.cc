@@ -21,34 +21,45 @@ void Server::EffectRunner::carry_out(Reply& reply) {
   if (it == server_.queue_.clients.end()) return;  // it left: a retry gets the answer that was kept
   Client& client = it->second;
   keep_private(client.caller, reply);
-  std::string bytes = reply.bytes.empty() ? reply.reply.SerializeAsString() : std::move(reply.bytes);
-  for (const std::string& frame : wire::in_frames(std::move(bytes), reply.reply.id(), link::kMaxMessage)) {
+  const uint64_t id = reply.reply.id();
+  const bool has_more = reply.reply.more();
+  for (const std::string& frame : wire::in_frames(serialised(std::move(reply)), id, link::kMaxMessage)) {
     const base::Status sent = client.link->send(frame);
     if (sent) continue;
     spdlog::debug("reply not sent: {}", sent.error().text());
     return client.link->close("an answer could not be sent: " + sent.error().text());
   }
-  if (client.awaited == reply.reply.id()) {
+  if (client.awaited == id) {
     client.awaited.reset();
     server_.want_turn(it->first, client);
   }
-  if (!reply.reply.more()) return;
-  client.list = reply.reply.id();
+  if (!has_more) return;
+  client.list = id;
   client.is_piece_on_its_way = true;
+}
+
+void Server::EffectRunner::carry_out(const ListReady& ready) {
+  const auto it = server_.queue_.clients.find(ready.conn);
+  if (it == server_.queue_.clients.end()) return;
+  it->second.list = ready.request_id;
+  it->second.is_piece_wanted = true;
+  server_.want_turn(it->first, it->second);
 }
 
 /// Whatever made the answer, nothing private leaves with it.
 void Server::EffectRunner::keep_private(const Caller& caller, Reply& reply) {
   const Privacy privacy = server_.core_->privacy();
   if (!privacy.hides_anything(caller)) return;
-  if (!reply.bytes.empty()) {
+  if (!reply.bytes.empty() || reply.shared) {
     const uint64_t id = reply.reply.id();
     const bool has_more = reply.reply.more();
-    if (!reply.reply.ParseFromString(reply.bytes)) {
+    const std::string bytes = serialised(std::move(reply));
+    if (!reply.reply.ParseFromString(bytes)) {
       reply.reply.Clear();
       *reply.reply.mutable_error() = wire::to_wire({base::ErrorCode::kInternal, "the answer cannot be read", ""});
     }
     reply.bytes.clear();
+    reply.shared.reset();
     reply.reply.set_id(id);
     reply.reply.set_more(reply.reply.more() || has_more);
   }

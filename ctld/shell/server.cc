@@ -29,13 +29,19 @@ namespace {
 // A submission that nobody could look at.
 constexpr base::Duration kAskAgain = base::seconds(2);
 
+/// Those who are answered with the same bytes share what they take.
+size_t memory_of(const Reply& reply) {
+  const size_t shared = reply.shared ? reply.shared->size() / static_cast<size_t>(reply.shared.use_count()) : 0;
+  return reply.bytes.size() + reply.reply.ByteSizeLong() + shared;
+}
+
 /// About what held effects take; those of one request are few, but for the pieces of a long list.
 size_t memory_of(const std::vector<Outgoing>& held) {
   constexpr size_t kEach = 1024, kMail = 4096;
   size_t bytes = kEach;
   for (const Outgoing& out : held) {
     bytes += kEach;
-    if (const Reply* reply = std::get_if<Reply>(&out)) bytes += reply->bytes.size() + reply->reply.ByteSizeLong();
+    if (const Reply* reply = std::get_if<Reply>(&out)) bytes += memory_of(*reply);
     if (const ReadStored* read = std::get_if<ReadStored>(&out)) bytes += read->reply.ByteSizeLong();
     if (std::holds_alternative<SendMail>(out)) bytes += kMail;
   }

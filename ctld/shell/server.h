@@ -67,6 +67,7 @@ class Server {
     void carry_out(Reply& reply);
     void carry_out(ToNode& message);
     void carry_out(CloseLink& close);
+    void carry_out(const ListReady& ready);
     void carry_out(ReadStored& read);
     void carry_out(FetchEnded& fetch);
     void carry_out(ReadRecords& read);

@@ -19,8 +19,11 @@ constexpr size_t kMaxReason = 1000;
 
 /// One sealed message as a frame.
 inline std::string sealed_frame(auth::SecureStream& stream, std::string_view message, bool final = false) {
+  const size_t sealed = message.size() + auth::kSealOverhead;
   std::string frame;
-  wire::append_frame(frame, stream.seal(message, final));
+  frame.reserve(wire::kFrameHeader + sealed);
+  frame += wire::frame_header(sealed);
+  stream.seal_to(frame, message, final);
   return frame;
 }
 

@@ -114,7 +114,11 @@ consteval KeptField kept(uint32_t number) {
   f.number = number;
   f.type = type_of<Sent>();
   f.form = form_of<std::remove_cvref_t<decltype(std::declval<model::JobSpec&>().*kMember)>>();
-  f.to_wire = [](const model::JobSpec& from, JobSpec& to) { put<kSet>(to, from.*kMember); };
+  f.to_wire = [](const model::JobSpec& from, JobSpec& to) {
+    if constexpr (std::is_same_v<Sent, std::string>)
+      if ((from.*kMember).empty()) return;  // a text that is set takes memory even if nothing is in it
+    put<kSet>(to, from.*kMember);
+  };
   f.from_wire = [](const JobSpec& from, model::JobSpec& to) { take(to.*kMember, (from.*kGet)()); };
   f.copy = [](const model::JobSpec& from, model::JobSpec& to) { to.*kMember = from.*kMember; };
   f.set = [](model::JobSpec& to, const AttributeValue& value) { take(to.*kMember, unpack<Sent>(value)); };

@@ -116,7 +116,7 @@ Request to_wire(const model::Request& r) {
   w.set_mem_all(r.mem_all);
   w.set_gpu_counting(static_cast<uint32_t>(r.gpu_counting));
   w.set_gpus(r.gpus);
-  w.set_gpu_type(r.gpu_type);
+  if (!r.gpu_type.empty()) w.set_gpu_type(r.gpu_type);
   for (const model::FeatureSet& set : r.features) set_strings(w.add_features()->mutable_all(), set);
   set_strings(w.mutable_nodelist(), r.nodelist);
   set_strings(w.mutable_exclude(), r.exclude);
@@ -166,15 +166,15 @@ Launch to_wire(const model::Launch& l, Extent extent) {
   w.set_env_hash(l.env_hash);
   set_strings(w.mutable_args(), l.args);
   w.set_work_dir(l.work_dir);
-  w.set_std_out(l.std_out);
-  w.set_std_err(l.std_err);
-  w.set_std_in(l.std_in);
+  if (!l.std_out.empty()) w.set_std_out(l.std_out);
+  if (!l.std_err.empty()) w.set_std_err(l.std_err);
+  if (!l.std_in.empty()) w.set_std_in(l.std_in);
   w.set_append_output(l.append_output);
   w.set_umask(l.umask);
   if (extent == Extent::kWhole)
     for (const auto& [name, value] : l.limits.table()) (*w.mutable_limits())[name] = value;
   w.set_slurm_names(l.slurm_names);
-  w.set_command(l.command);
+  if (!l.command.empty()) w.set_command(l.command);
   return w;
 }
 

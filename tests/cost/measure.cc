@@ -128,7 +128,7 @@ class Arrival {
     for (const sched::Delta& d : effects.deltas) w_.view.apply(d);
     for (const ctld::Outgoing& out : effects.out) {
       if (const auto* r = std::get_if<ctld::Reply>(&out)) {
-        report_.told += r->bytes.size();
+        report_.told += r->bytes.size() + (r->shared ? r->shared->size() : 0);
         if (r->bytes.empty()) tell(r->reply);
         if (r->reply.has_error()) refuse(r->reply.error().what());
         for (const wire::JobFault& f : r->reply.jobs().faults()) name_refusal(f.error().what());

@@ -108,9 +108,10 @@ class Play {
         has_more = false;
         for (ctld::Outgoing& out : core.take_effects().out)
           if (const auto* reply = std::get_if<ctld::Reply>(&out); reply != nullptr && reply->conn == conn) {
-            whole.MergeFrom(reply->reply);
+            whole.MergeFrom(World::whole_of(*reply));
             has_more |= reply->reply.more();
           }
+        has_more |= core.clients().listings.has(conn);
       }
       if (whole.has_list_nodes())  // when a node was busy last, and how busy it is, is not stored
         for (wire::Node& node : *whole.mutable_list_nodes()->mutable_nodes()) {

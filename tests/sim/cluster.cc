@@ -213,9 +213,13 @@ void Cluster::wake_controller() {
 }
 
 void Cluster::take(const ctld::Reply& reply) {
-  wire::ApiReply answer = reply.reply;
-  if (!reply.bytes.empty() && !answer.ParseFromString(reply.bytes)) fail("answers can be read", "one cannot");
+  wire::ApiReply answer;
+  if (!answer.ParseFromString(ctld::serialised(reply))) fail("answers can be read", "one cannot");
   clients_.on_reply(reply.conn, answer);
+}
+
+void Cluster::take(const ctld::ListReady& ready) {
+  box_.agenda.after(base::milliseconds(1), [this, ready] { piece_taken(ready.conn, ready.request_id); });
 }
 
 void Cluster::take(const ctld::ToNode& message) {

@@ -51,6 +51,7 @@ class Cluster final : private ctld::testing::Outside,
 
   // Outside: what leaves the controller
   void take(const ctld::Reply& reply) override;
+  void take(const ctld::ListReady& ready) override;
   void take(const ctld::ToNode& message) override;
   void take(const ctld::CloseLink& close) override { network_.controller_hangs_up(close.link); }
   void take(const ctld::Fence& fence) override;

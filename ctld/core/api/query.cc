@@ -26,6 +26,7 @@
 #include "sched/queue/order_facts.h"
 #include "wire/bounds.h"
 #include "wire/convert.h"
+#include "wire/row_bytes.h"
 
 namespace gw::ctld {
 
@@ -135,22 +136,26 @@ void list_jobs(Core& core, ConnId conn, const Caller& caller, const wire::ApiReq
   auto filter = with_all_meant(core, seen, request.list_jobs().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
   const bool is_whole = !filter->ids().empty() || request.list_jobs().whole_ranges();
-  begin_list(core, conn, request.id(),
-             [&core, is_whole, cursor = JobCursor(std::move(*filter), seen)](Time at, ListPiece& piece) mutable {
-               const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
-               wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
-               list.set_now_us(at.us);
-               while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
-                 wire::Job& out = *list.add_jobs();
-                 out = job_to_wire(core, *job);
-                 show_priority(core, facts, *job, out);
-                 if (!is_whole) leave_out_ranges(*out.mutable_status());
-                 piece.added(out.ByteSizeLong());
-               }
-               for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
-               if (const uint32_t hidden = cursor.take_hidden(); hidden > 0) list.add_hidden(hidden);
-               return cursor.is_done();
-             });
+  // What somebody may not see is not shown to him because others asked for the same.
+  const std::string question = seen.all ? fmt::format("jobs {} {}", is_whole, wire::row_bytes(*filter)) : "";
+  begin_list(
+      core, conn, request.id(),
+      [&core, is_whole, cursor = JobCursor(std::move(*filter), seen)](Time at, ListPiece& piece) mutable {
+        const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
+        wire::ListJobsReply& list = *piece.reply.mutable_list_jobs();
+        list.set_now_us(at.us);
+        while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
+          wire::Job& out = *list.add_jobs();
+          out = job_to_wire(core, *job);
+          show_priority(core, facts, *job, out);
+          if (!is_whole) leave_out_ranges(*out.mutable_status());
+          piece.added(out.ByteSizeLong());
+        }
+        for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);
+        if (const uint32_t hidden = cursor.take_hidden(); hidden > 0) list.add_hidden(hidden);
+        return cursor.is_done();
+      },
+      question);
 }
 
 void show_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {

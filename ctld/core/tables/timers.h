@@ -42,6 +42,7 @@ enum class TimerKind : uint8_t {
   kJobProgram,    ///< nobody knows what became of the controller's epilog: it is asked for again
   kJobMail,       ///< a part of the time limit has passed, and its user is to hear of it
   kWaits,         ///< what jobs have waited for is kept
+  kLists,         ///< lists that several asked for may be made
 };
 
 struct Timer {
@@ -68,6 +69,7 @@ constexpr bool is_single(TimerKind kind) {
     case TimerKind::kNodeDown:
     case TimerKind::kArrays:
     case TimerKind::kJobMail:
+    case TimerKind::kLists:
       return true;
     default:
       return false;

@@ -54,6 +54,7 @@ class SimCluster final : private Outside, private NodeNetwork {
 
   // Outside
   void take(const Reply& reply) override;
+  void take(const ListReady& /*ready*/) override {}  // nobody asks for a list
   void take(const ToNode& message) override;
   void take(const CloseLink& close) override;
   void take(const Fence& fence) override { fences_.push_back(fence); }

@@ -267,8 +267,8 @@ void Owners::hear(const Reply& reply, const Controller& core) {
   if (it == by_conn_.end()) return;
   Asked& asked = asked_[it->second];
   by_conn_.erase(it);
-  wire::ApiReply answer = reply.reply;
-  if (!reply.bytes.empty()) RC_ASSERT(answer.ParseFromString(reply.bytes));
+  wire::ApiReply answer;
+  RC_ASSERT(answer.ParseFromString(serialised(reply)));
   const bool is_change = !asked.request.has_create_step();
   if (asked.answer && !asked.answer->has_error() && is_change) {
     RC_ASSERT(answer.SerializeAsString() == asked.answer->SerializeAsString());  // the first answer, again

@@ -137,6 +137,7 @@ void SimShell::release(std::vector<Outgoing> out) {
 void SimShell::let_out(Outgoing& effect) {
   if (auto* ticket = std::get_if<SignTicket>(&effect)) outside_.take(Reply{ticket->conn, ticket->reply});
   if (const auto* reply = std::get_if<Reply>(&effect)) outside_.take(*reply);
+  if (const auto* ready = std::get_if<ListReady>(&effect)) outside_.take(*ready);
   if (const auto* message = std::get_if<ToNode>(&effect)) outside_.take(*message);
   if (const auto* close = std::get_if<CloseLink>(&effect)) outside_.take(*close);
   if (const auto* fence = std::get_if<Fence>(&effect)) outside_.take(*fence);

@@ -20,6 +20,7 @@ class Outside {
  public:
   virtual ~Outside() = default;
   virtual void take(const Reply& reply) = 0;
+  virtual void take(const ListReady& ready) = 0;
   virtual void take(const ToNode& message) = 0;
   virtual void take(const CloseLink& close) = 0;
   virtual void take(const Fence& fence) = 0;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/check.h"
 #include "ctld/core/api/open_question.h"
 #include "ctld/core/controller.h"
 #include "sched/cycle/plan.h"
@@ -189,6 +190,13 @@ class World {
     restored = core->restore(store.snapshot(now - settings.min_job_age), now);
     pump();
   }
+  /// As its client gets it.
+  static wire::ApiReply whole_of(const Reply& reply) {
+    if (reply.bytes.empty() && !reply.shared) return reply.reply;
+    wire::ApiReply whole;
+    GW_CHECK(whole.ParseFromString(serialised(reply)));
+    return whole;
+  }
   void pump() {
     expect_agreement();
     Effects e = core->take_effects();
@@ -196,7 +204,7 @@ class World {
     store.apply(e.writes);
     for (const sched::Delta& d : e.deltas) view.apply(d);
     for (Outgoing& out : e.out) {
-      if (auto* r = std::get_if<Reply>(&out)) replies[r->conn].push_back(r->reply);
+      if (auto* r = std::get_if<Reply>(&out)) replies[r->conn].push_back(whole_of(*r));
       if (auto* t = std::get_if<SignTicket>(&out)) {
         t->reply.mutable_step()->set_ticket(t->watch ? "watch" : "full");
         replies[t->conn].push_back(t->reply);
@@ -292,6 +300,10 @@ class World {
     }
     core->on_request(now, conn, user(uid), *received);
     pump();
+    if (replies[conn].empty() && core->clients().listings.has(conn)) {  // its turn comes
+      core->on_piece_taken(now, conn, request.id());
+      pump();
+    }
     if (replies[conn].empty()) return {};
     core->privacy().keep(user(uid), replies[conn].back());  // as the shell does
     wire::ApiReply whole = replies[conn].back();            // of a list: all of its pieces
