@@ -19,6 +19,7 @@
 #include "ctld/core/jobs/wait_clock.h"
 #include "ctld/core/nodes/foreign.h"
 #include "ctld/core/nodes/silence.h"
+#include "ctld/core/shared/listing.h"
 #include "ctld/core/steps/use.h"
 
 namespace gw::ctld {

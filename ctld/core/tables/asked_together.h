@@ -44,7 +44,7 @@ class AskedTogether {
  private:
   /// A row takes the loop some four microseconds: the lists of one question take a twelfth of it, but for the first
   /// ones.
-  static constexpr base::Duration kRow = base::microseconds(50);
+  static constexpr base::Duration kRow = base::microseconds(20);
 
   struct Question {
     base::Time paid_until = {};  ///< What was made for it is paid for by then, at kRow each.

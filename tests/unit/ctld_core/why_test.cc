@@ -79,6 +79,19 @@ TEST(Why, ThoseWhoLackGpusAreTriedWithFewerOneByOne) {
   EXPECT_EQ(w.job(id).spec.request.gpus, 8U) << "nothing has changed";
 }
 
+/// Where it does not help no other limit does.
+TEST(Why, TheShortestLimitIsTriedLast) {
+  Full w;
+  const JobId id = w.submit(kCarol, testing::gang(1));
+  w.schedule();
+  std::vector<int64_t> limits;
+  const AskOutlooks ask = w.question(kCarol, id);
+  for (const wire::JobOffer& offer : ask.reply.why_job().offers())
+    if (offer.change().has_time_limit_us()) limits.push_back(offer.change().time_limit_us());
+  ASSERT_FALSE(limits.empty());
+  EXPECT_EQ(limits.back(), base::minutes(1).us);
+}
+
 TEST(Why, WhatIsInTheWayIsTriedFirst) {
   Full w;
   model::Request r = testing::gang(1);
