@@ -61,15 +61,17 @@ std::string date_line(base::Time now) {
   return std::string(text, std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y\n", &local));
 }
 
+std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point turn, std::chrono::seconds every,
+                                                std::chrono::steady_clock::time_point now) {
+  return now < turn + every ? turn + every : turn + ((now - turn) / every + 1) * every;
+}
+
 int show_repeatedly(int64_t seconds, const std::function<int()>& show) {
   using Clock = std::chrono::steady_clock;
-  const auto every = std::chrono::seconds(seconds);
-  // Those who were held up together keep asking at times of their own.
   for (Clock::time_point turn = Clock::now();;) {
     const int code = show();
     if (seconds == 0 || code != client::kExitOk) return code;
-    do turn += every;
-    while (turn < Clock::now());
+    turn = next_turn(turn, std::chrono::seconds(seconds), Clock::now());
     std::this_thread::sleep_until(turn);
     if (printed("\n") != client::kExitOk) return client::kExitFailed;
   }

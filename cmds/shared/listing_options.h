@@ -1,6 +1,7 @@
 // What gqueue and ginfo share: options of a table, its format, its text, and showing it again and again.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -52,6 +53,10 @@ std::string render_listing(const ListingOptions& o, client::Format format,
   return date + table.header + table.lines;
 }
 
+/// When to show again what was to be shown at `turn`: so many seconds after that or a multiple of them, and after now.
+/// Those who were held up together go on at times of their own.
+std::chrono::steady_clock::time_point next_turn(std::chrono::steady_clock::time_point turn, std::chrono::seconds every,
+                                                std::chrono::steady_clock::time_point now);
 /// Calls `show` once, or at every so many seconds from now until it fails; returns its exit code. A turn that is missed
 /// is left out.
 int show_repeatedly(int64_t seconds, const std::function<int()>& show);
