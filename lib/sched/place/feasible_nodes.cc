@@ -146,7 +146,7 @@ std::vector<FeasibleGroup> FeasibleNodes::all(Diagnosis& diagnosis) {
       return;
     }
     group.max_tasks = filter_.most_tasks_in(*group.account, *group.free);
-    group.gpus = filter_.count_gpus(*group.account->node_class, *group.free);
+    group.gpus = filter_.most_gpus_in(*group.account, *group.free);
     diagnosis.fitting += nodes;
     out.push_back(group);
   };

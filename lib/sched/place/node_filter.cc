@@ -175,6 +175,21 @@ std::optional<BlockerKind> NodeFilter::failed_filter(const NodeAccount& account,
   return std::nullopt;
 }
 
+uint32_t NodeFilter::most_gpus_in(const NodeAccount& account, const FreeResources& room) const {
+  const uint32_t there = count_gpus(*account.node_class, room);
+  uint32_t high = std::min(there, request_.gpus), low = 1;
+  if (request_.gpu_counting != GpuCounting::kPerJob || high <= low) return there;
+  if (!failed_filter(account, room, least_tasks(), high)) return there;
+  while (low < high) {  // the largest number that fits
+    const uint32_t middle = low + (high - low + 1) / 2;
+    if (failed_filter(account, room, least_tasks(), middle))
+      high = middle - 1;
+    else
+      low = middle;
+  }
+  return low;
+}
+
 uint32_t NodeFilter::most_tasks_in(const NodeAccount& account, const FreeResources& room) const {
   uint32_t low = least_tasks(), high = most_tasks();
   if (failed_filter(account, room, low)) return 0;

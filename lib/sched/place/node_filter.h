@@ -56,6 +56,9 @@ class NodeFilter {
   /// GPUs of the right type among those free.
   base::IndexSet usable_gpus(const NodeClass& node_class, const base::IndexSet& free) const;
   uint32_t count_gpus(const NodeClass& node_class, const FreeResources& room) const;
+  /// Of those, with the fewest tasks: of a job that asks for GPUs in all no more than cores and memory are left for, if
+  /// that is less than it asks for.
+  uint32_t most_gpus_in(const NodeAccount& account, const FreeResources& room) const;
   /// What does not change with use: features, type, sharing.
   std::optional<BlockerKind> failed_static_filter(const NodeFacts& facts, const NodeClass& node_class) const;
   /// The first requirement that keeps `tasks` tasks, with `gpus` GPUs (UINT32_MAX: as gpus_for() says), out of a room.

@@ -81,10 +81,20 @@ class Placer {
   std::vector<Pick> first_of(const std::vector<const FeasibleGroup*>& order, const Range& range, uint32_t nodes) const;
   bool holds(const std::vector<Pick>& picks) const;
   bool holds(const Sums& sums, uint32_t nodes) const;
+  /// Tasks, and GPUs, of each of the picks.
+  struct Dealt {
+    std::vector<uint32_t> tasks, gpus;
+  };
+  /// nullopt: a node cannot hold its part. The first nodes get most, if they can hold it.
+  std::optional<Dealt> deal_out(const std::vector<Pick>& picks) const;
+  std::optional<Dealt> deal_out(const std::vector<Pick>& picks, bool even_tasks, bool even_gpus) const;
+  /// What a node has of cores, memory and GPUs may be enough for each, and not for all that would be dealt to it.
+  bool can_be_dealt(const std::vector<Pick>& picks) const { return holds(picks) && deal_out(picks).has_value(); }
   uint32_t fewest_nodes(const Range& range) const;
   std::vector<uint32_t> sizes() const;
   std::vector<uint32_t> domains_at(uint32_t level, uint32_t nodes) const;
   std::vector<uint32_t> deal(const std::vector<uint32_t>& most, uint32_t amount, bool even) const;
+  FeasibleGroup of_node(const Pick& pick) const;
   std::optional<model::Allocation> allocate(const std::vector<Pick>& picks) const;
   NodeShare share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
   void choose_gpus(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, NodeShare& out) const;
@@ -215,7 +225,7 @@ std::optional<std::vector<Pick>> Placer::pick(const Range& range, uint32_t nodes
   std::erase_if(
       even, [&](const FeasibleGroup* l) { return !l->required && (l->max_tasks < tasks_each || l->gpus < gpus_each); });
   std::vector<Pick> picks = first_of(even, range, nodes);
-  if (picks.size() == nodes && holds(picks)) return picks;
+  if (picks.size() == nodes && can_be_dealt(picks)) return picks;
   std::vector<const FeasibleGroup*> by_size(by_merit_.begin(), by_merit_.end());
   const bool by_gpus = request_.gpu_counting == GpuCounting::kPerJob;
   std::stable_sort(by_size.begin(), by_size.end(), [&](const FeasibleGroup* a, const FeasibleGroup* b) {
@@ -225,7 +235,7 @@ std::optional<std::vector<Pick>> Placer::pick(const Range& range, uint32_t nodes
     return key(a) < key(b);
   });
   picks = first_of(by_size, range, nodes);
-  if (picks.size() == nodes && holds(picks)) return picks;
+  if (picks.size() == nodes && can_be_dealt(picks)) return picks;
   return std::nullopt;
 }
 
@@ -331,7 +341,7 @@ std::optional<std::vector<Pick>> Placer::pick_over_switches(uint32_t nodes) {
     for (const Pick& p : first_of(order, {leaf.first, leaf.last}, nodes - static_cast<uint32_t>(out.size())))
       out.push_back(p);
   }
-  if (out.size() == nodes && holds(out)) return out;
+  if (out.size() == nodes && can_be_dealt(out)) return out;
   return std::nullopt;
 }
 
@@ -354,7 +364,7 @@ std::optional<std::vector<Pick>> Placer::pick_segments(uint32_t nodes) {
     const uint32_t take = std::min(missing, segments * request_.segment);
     for (const Pick& p : first_of(order, {domains[d].first, domains[d].last}, take)) out.push_back(p);
   }
-  if (out.size() == nodes && holds(out)) return out;
+  if (out.size() == nodes && can_be_dealt(out)) return out;
   return std::nullopt;
 }
 
@@ -526,30 +536,48 @@ NodeShare Placer::share(const FeasibleGroup& group, uint32_t tasks, uint32_t gpu
   return out;
 }
 
-std::optional<model::Allocation> Placer::allocate(const std::vector<Pick>& picks) const {
+/// A group's sample stands for its nodes in what they can hold; which cores and GPUs are free is each node's own
+/// affair.
+FeasibleGroup Placer::of_node(const Pick& pick) const {
+  FeasibleGroup group = *pick.group;
+  group.account = &groups_.index().at(pick.position);
+  if (group.nodes != nullptr) group.free = &group.account->free;
+  return group;
+}
+
+std::optional<Placer::Dealt> Placer::deal_out(const std::vector<Pick>& picks) const {
+  auto dealt = deal_out(picks, request_.nodes_given || options_.fit == Fit::kSpread, request_.nodes_given);
+  return dealt || request_.nodes_given || picks.size() == 1 ? dealt : deal_out(picks, true, true);
+}
+
+std::optional<Placer::Dealt> Placer::deal_out(const std::vector<Pick>& picks, bool even_tasks, bool even_gpus) const {
   const auto nodes = static_cast<uint32_t>(picks.size());
   const bool per_job = request_.gpu_counting == GpuCounting::kPerJob;
-  std::vector<uint32_t> tasks{all_tasks(nodes)}, gpus{per_job ? request_.gpus : 0};
+  Dealt out{{all_tasks(nodes)}, {per_job ? request_.gpus : 0}};
   if (nodes > 1) {
     std::vector<uint32_t> most_tasks, most_gpus;
     for (const Pick& p : picks) {
       most_tasks.push_back(p.group->max_tasks);
       most_gpus.push_back(p.group->gpus);
     }
-    tasks = deal(most_tasks, tasks[0], request_.nodes_given || options_.fit == Fit::kSpread);
-    gpus = per_job ? deal(most_gpus, request_.gpus, request_.nodes_given) : std::vector<uint32_t>(nodes, 0);
+    out.tasks = deal(most_tasks, out.tasks[0], even_tasks);
+    out.gpus = per_job ? deal(most_gpus, request_.gpus, even_gpus) : std::vector<uint32_t>(nodes, 0);
   }
-  model::Allocation out;
   for (uint32_t i = 0; i < nodes; ++i) {
-    // A group's sample stands for its nodes in what they can hold; which cores and GPUs are free is each node's own
-    // affair.
-    FeasibleGroup group = *picks[i].group;
-    group.account = &groups_.index().at(picks[i].position);
-    if (group.nodes != nullptr) group.free = &group.account->free;
-    if (!per_job) gpus[i] = filter_.gpus_for(tasks[i], picks[i].group->gpus);
-    if (tasks[i] == 0 || filter_.failed_filter(*group.account, *group.free, tasks[i], gpus[i])) return std::nullopt;
-    out.shares.push_back(share(group, tasks[i], gpus[i]));
+    const FeasibleGroup group = of_node(picks[i]);
+    if (!per_job) out.gpus[i] = filter_.gpus_for(out.tasks[i], picks[i].group->gpus);
+    if (out.tasks[i] == 0 || filter_.failed_filter(*group.account, *group.free, out.tasks[i], out.gpus[i]))
+      return std::nullopt;
   }
+  return out;
+}
+
+std::optional<model::Allocation> Placer::allocate(const std::vector<Pick>& picks) const {
+  const auto dealt = deal_out(picks);
+  if (!dealt) return std::nullopt;
+  model::Allocation out;
+  for (size_t i = 0; i < picks.size(); ++i)
+    out.shares.push_back(share(of_node(picks[i]), dealt->tasks[i], dealt->gpus[i]));
   // The script runs on the first node: in the order in which people list nodes, not in the order of choice.
   std::sort(out.shares.begin(), out.shares.end(),
             [](const NodeShare& a, const NodeShare& b) { return a.node < b.node; });

@@ -57,6 +57,44 @@ TEST(Place, CpusAsCoresAtLeastSoManyOrOneForAll) {
   EXPECT_FALSE(place(c.view.capacity(), c.partition(), r).allocation);
 }
 
+/// Takes memory of a node.
+void take_memory(Cluster& c, uint32_t job, uint32_t node, uint64_t mem_mb) {
+  model::NodeShare share;
+  share.node = base::NodeId(node);
+  share.name = "n" + std::to_string(node);
+  share.cores.insert(0);
+  share.cpus = 2;
+  share.mem_mb = mem_mb;
+  model::Allocation a;
+  a.shares.push_back(share);
+  c.apply(JobPlaced{JobId(job), "main", a, base::Time{1}, base::Time::never(), nullptr});
+}
+
+TEST(Place, GpusThatMemoryIsTooShortForAreNoGpus) {
+  Cluster c(2, machine(32, 8, 64'000));
+  model::Request r = tasks(6);
+  r.gpu_counting = model::GpuCounting::kPerJob;
+  r.gpus = 6;
+  r.mem_per_gpu_mb = 8'000;
+  for (const uint32_t node : {1U, 2U}) take_memory(c, node, node, 40'000);  // for three of them it is enough
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation);
+  ASSERT_EQ(p.allocation->shares.size(), 2U);
+  EXPECT_EQ(p.allocation->shares[0].gpus.size(), 3U);
+  EXPECT_EQ(p.allocation->shares[1].gpus.size(), 3U);
+}
+
+TEST(Place, WhereTheFirstNodeCannotHoldTheMostItIsDealtOutEvenly) {
+  Cluster c(2, machine(16, 8, 64'000));
+  model::Request r = tasks(8, 2);  // of 16 cores on each node
+  r.gpu_counting = model::GpuCounting::kPerJob;
+  r.gpus = 10;
+  r.cpus_per_gpu = 5;
+  const Placement p = place(c.view.capacity(), c.partition(), r);
+  ASSERT_TRUE(p.allocation) << "eight GPUs of one node would need forty CPUs of thirty-two";
+  EXPECT_EQ(p.allocation->shares.size(), 2U);
+}
+
 TEST(Place, FewestNodesWithoutNodesGiven) {
   Cluster c(4, machine(4, 0, 64'000));  // 8 CPUs each
   const Placement p = place(c.view.capacity(), c.partition(), tasks(12, 2));
