@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "client/options/faults.h"
+#include "base/faults.h"
 
 namespace gw::cmds {
 namespace {
@@ -50,7 +50,7 @@ base::Status read_one(BatchOptions& o, const Sources& s, std::span<const Directi
                       std::span<const std::string> words) {
   client::CommonFlags flags;
   const auto table = batch_table(o, flags, s.now);
-  client::Faults faults;
+  base::Faults faults;
   // What its words contradict is of interest once each of them is understood.
   const auto end_source = [&] {
     if (faults.empty()) faults.add(end_of_source(o));

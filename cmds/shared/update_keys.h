@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/faults.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "client/options/faults.h"
 
 namespace gw::cmds {
 
@@ -36,7 +36,7 @@ base::Status apply(const std::vector<Key<Request>>& keys, const std::map<std::st
   std::vector<std::string> known;
   for (const Key<Request>& k : keys) known.emplace_back(k.name);
   if (settings.empty()) return base::invalid("No changes specified", "known: " + base::join(known, ", "));
-  client::Faults faults;
+  base::Faults faults;
   for (const auto& setting : settings) {
     const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& k) { return k.name == setting.first; });
     faults.add(found == keys.end() ? unknown_key(setting.first, known) : found->set(request, setting.second));

@@ -1,4 +1,4 @@
-// Everything that is wrong with the words of one command, so that its user mends it all at once and not one after the
+// Everything that is wrong with one command, so that its user mends it all at once and not one after the
 // other. Invariant: a single fault is told as it is; several are lines of one error.
 #pragma once
 
@@ -7,27 +7,27 @@
 
 #include "base/result.h"
 
-namespace gw::client {
+namespace gw::base {
 
 class Faults {
  public:
-  void add(base::Error fault);
+  void add(Error fault);
   /// What went well adds nothing.
   template <typename T>
-  void add(const tl::expected<T, base::Error>& done) {
+  void add(const tl::expected<T, Error>& done) {
     if (!done) add(done.error());
   }
   bool empty() const { return all_.empty(); }
   /// The error of all of them; of very many the first.
-  base::Status status() const;
+  Status status() const;
 
  private:
-  std::vector<base::Error> all_;
+  std::vector<Error> all_;
 };
 
 /// With this before what is wrong; of several faults before each.
-base::Error after(std::string_view prefix, const base::Error& error);
+Error after(std::string_view prefix, const Error& error);
 /// What is wrong, a line for each fault.
-std::vector<std::string> lines_of(const base::Error& error);
+std::vector<std::string> lines_of(const Error& error);
 
-}  // namespace gw::client
+}  // namespace gw::base

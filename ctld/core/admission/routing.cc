@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "base/text.h"
 #include "ctld/core/names.h"
 #include "sched/place/place.h"
@@ -17,8 +18,7 @@ bool lists(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-base::Status check_partition(const Core& core, const Caller& caller, const model::JobSpec& spec,
-                             const model::Partition& p) {
+base::Status check_partition(const Core& core, const Caller& caller, const model::Partition& p) {
   if (p.state == model::PartitionState::kDrain || p.state == model::PartitionState::kInactive)
     return base::with_sentence(
         base::fail(base::ErrorCode::kUnavailable,
@@ -33,6 +33,10 @@ base::Status check_partition(const Core& core, const Caller& caller, const model
         base::fail(base::ErrorCode::kDenied, fmt::format("user {} may not use partition {}", caller.user, p.name),
                    "ask an administrator, or name another partition"),
         "User's group not permitted to use this partition");
+  return {};
+}
+
+base::Status check_allowed_qos(const model::JobSpec& spec, const model::Partition& p) {
   if (!p.allow_qos.empty() && !lists(p.allow_qos, spec.qos))
     return base::fail(base::ErrorCode::kDenied, fmt::format("partition {} does not take QOS {}", p.name, spec.qos),
                       "it takes " + base::join(p.allow_qos, ", "));
@@ -50,19 +54,23 @@ void choose_partitions(const Core& core, model::JobSpec& spec) {
     if (spec.partitions.empty() && p.is_default) spec.partitions.push_back(name);
 }
 
-base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec) {
+base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec, bool is_qos_known) {
   choose_partitions(core, spec);
   if (spec.partitions.empty())
     return base::invalid("no partition named and none is the default",
                          "name one with --partition: " + base::join(keys_of(core.partitions.all), ", "));
+  base::Faults faults;
   for (const std::string& name : spec.partitions) {
     const auto it = core.partitions.all.find(name);
-    if (it == core.partitions.all.end())
-      return tl::unexpected(
-          invalid_name(base::ErrorCode::kInvalid, NameOf::kPartition, name, keys_of(core.partitions.all)));
-    GW_TRY_STATUS(check_partition(core, caller, spec, it->second));
+    if (it == core.partitions.all.end()) {
+      faults.add(invalid_name(base::ErrorCode::kInvalid, NameOf::kPartition, name, keys_of(core.partitions.all)));
+      continue;
+    }
+    const base::Status open = check_partition(core, caller, it->second);
+    faults.add(open);
+    if (open && is_qos_known) faults.add(check_allowed_qos(spec, it->second));
   }
-  return {};
+  return faults.status();
 }
 
 base::Status check_time(const Core& core, model::JobSpec& spec, bool is_admin_caller) {

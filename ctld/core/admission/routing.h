@@ -7,8 +7,8 @@ namespace gw::ctld {
 
 /// Where a job goes that names no partition: pools for jobs of its kind, else the default one.
 void choose_partitions(const Core& core, model::JobSpec& spec);
-/// Keeps the partitions of the job that the caller may use and that could run it. Error: none is left, with why not.
-base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec);
+/// May the caller use all partitions of the job, and may its QOS, where that is one? Errors: all that are wrong.
+base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec, bool is_qos_known = true);
 /// No time at all is what a submission says that asks for none: the partition's default. kUnlimited was asked for.
 base::Status check_time(const Core& core, model::JobSpec& spec, bool is_admin);
 /// Error: the job could never run in any of its partitions, even on an empty cluster.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/faults.h"
 #include "base/text.h"
 #include "ctld/core/admission/array.h"
 #include "ctld/core/admission/budgets.h"
@@ -59,18 +60,20 @@ base::Status check_identity(const Core& core, const Caller& caller, const wire::
 
 constexpr const char* kPolicy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
 
-base::Status check_place_and_time(const Core& core, const Caller& caller, model::JobSpec& spec, size_t components) {
+base::Status check_times_of(const Core& core, const Caller& caller, model::JobSpec& spec, size_t components) {
   using base::with_sentence;
-  GW_TRY_STATUS(route(core, caller, spec));
   const bool is_timed = spec.time_limit != base::Duration{};
   GW_TRY_STATUS(with_sentence(check_time(core, spec, is_admin(core.settings, caller)), model::kTimesSentence));
   if (!is_timed) spec.time_limit = std::min(spec.time_limit, max_wall_of(core, spec.qos));
   GW_TRY_STATUS(with_sentence(check_caps(core, spec, components), kPolicy));
-  GW_TRY_STATUS(model::check_times(spec, core.now));
+  return model::check_times(spec, core.now);
+}
+
+base::Status check_named_reservation(const Core& core, const model::JobSpec& spec) {
   const base::Status reservation = check_reservation(core, spec);
   const bool is_denied = !reservation && reservation.error().code == base::ErrorCode::kDenied;
-  return with_sentence(reservation,
-                       is_denied ? "Access denied to requested reservation" : "Requested reservation is invalid");
+  return base::with_sentence(reservation,
+                             is_denied ? "Access denied to requested reservation" : "Requested reservation is invalid");
 }
 
 /// Does any node say how large its disk for temporary files is?
@@ -84,6 +87,30 @@ void clear_own_of_admins(model::JobSpec& spec) {
   const model::JobSpec unsaid;
   for (const wire::JobAttribute& a : wire::kJobAttributes)
     if (a.update.who == wire::Updater::kAdmin && a.kept.copy != nullptr) a.kept.copy(unsaid, spec);
+}
+
+/// What the cluster does not have, or does not let the user have: all of it at once.
+base::Status check_with_cluster(const Core& core, const Caller& caller, const wire::SubmitRequest& request,
+                                model::JobSpec& spec, std::vector<std::string>& warnings) {
+  base::Faults faults;
+  const base::Status account = check_account(core, caller, spec.account);
+  faults.add(account);
+  const bool is_qos_of_account = !account && spec.qos.empty();
+  const base::Status qos = is_qos_of_account ? account : check_qos(core, caller, spec);
+  const base::Status place = route(core, caller, spec, qos.has_value());
+  if (!is_qos_of_account) faults.add(qos);
+  faults.add(place);
+  faults.add(check_named_reservation(core, spec));
+  if (leave_out_licenses(core, spec))
+    warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
+  faults.add(check_licenses(core, spec));
+  faults.add(check_dependency(core, caller, spec.dependency, {}));
+  if (!qos || !place) return faults.status();
+  const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
+  faults.add(check_times_of(core, caller, spec, jobs));
+  faults.add(base::with_sentence(check_budgets(core, spec, warnings), kPolicy));
+  faults.add(base::with_sentence(check_runnable(core, spec), "Requested node configuration is not available"));
+  return faults.status();
 }
 
 base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller, const wire::SubmitRequest& request,
@@ -102,16 +129,8 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   GW_TRY_STATUS(accept_array(request, spec));
   route_by_reservation(core, spec);
   choose_partitions(core, spec);
-  GW_TRY_STATUS(check_account(core, caller, spec.account));
-  GW_TRY_STATUS(check_qos(core, caller, spec));
+  GW_TRY_STATUS(check_with_cluster(core, caller, request, spec, warnings));
   const bool admin = is_admin(core.settings, caller);
-  const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
-  GW_TRY_STATUS(check_place_and_time(core, caller, spec, jobs));
-  GW_TRY_STATUS(base::with_sentence(check_budgets(core, spec, warnings), kPolicy));
-  if (leave_out_licenses(core, spec))
-    warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
-  GW_TRY_STATUS(check_licenses(core, spec));
-  GW_TRY_STATUS(check_dependency(core, caller, spec.dependency, {}));
   if (!admin) clear_own_of_admins(spec);
   if (!admin && spec.priority > 0) {
     warnings.push_back("only administrators may set a priority: ignored");
@@ -127,7 +146,6 @@ base::Result<model::JobSpec> accept_spec(const Core& core, const Caller& caller,
   if (spec.request.tmp_mb > 0 && !knows_disks(core))
     warnings.push_back("left out: --tmp (no node says how large its disk for temporary files is: nodes[].tmp_disk)");
   GW_TRY_STATUS(check_preemption(spec, warnings));
-  GW_TRY_STATUS(base::with_sentence(check_runnable(core, spec), "Requested node configuration is not available"));
   return spec;
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "model/sentences.h"
 
 namespace gw::client {
@@ -47,8 +48,10 @@ std::string version_line(const Program& program) {
   return program.is_slurm ? "slurm " + std::string(kSlurmVersion) + " (" + own + ")" : own;
 }
 
+/// Several faults are lines of one text.
 void print_error(const Program& program, std::string_view text) {
-  write_all(STDERR_FILENO, fmt::format("{}: error: {}\n", program.name, text));
+  for (const auto& line : base::split(text, '\n'))
+    write_all(STDERR_FILENO, fmt::format("{}: error: {}\n", program.name, line));
 }
 std::string said(const Program& program, const base::Error& error) {
   if (!program.is_slurm) return error.what;
@@ -56,14 +59,8 @@ std::string said(const Program& program, const base::Error& error) {
   const std::string sentence = is_denied ? model::kDeniedSentence : error.sentence;
   return sentence.empty() ? error.what : sentence + ": " + error.what;
 }
-/// Several faults are lines of one error.
 void print_error(const Program& program, const base::Error& error) {
-  const std::string all = base::Error{error.code, said(program, error), error.hint}.text();
-  for (size_t at = 0; at <= all.size();) {
-    const size_t end = std::min(all.find('\n', at), all.size());
-    print_error(program, std::string_view(all).substr(at, end - at));
-    at = end + 1;
-  }
+  print_error(program, base::Error{error.code, said(program, error), error.hint}.text());
 }
 void print_note(const Program& program, std::string_view text) {
   write_all(STDERR_FILENO, fmt::format("{}: {}\n", program.name, text));

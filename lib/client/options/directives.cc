@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/faults.h"
 #include "base/text.h"
-#include "client/options/faults.h"
 #include "client/options/pbs.h"
 
 namespace gw::client {
@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kKinds = {"#GBATCH", "#SBATCH", "#PBS"};
 
 base::Error at(std::string_view path, const Directive& d, const base::Error& e) {
-  return after(std::string(path) + ":" + std::to_string(d.line) + ": " + d.kind + ": ", e);
+  return base::after(std::string(path) + ":" + std::to_string(d.line) + ": " + d.kind + ": ", e);
 }
 
 /// Which directive a line is, or empty. The word must end there: `#SBATCHX` is a comment.
@@ -62,7 +62,7 @@ std::optional<std::string_view> own_words(std::string_view line, const OwnDirect
 
 base::Result<std::vector<Directive>> read_directives(std::string_view script, std::string_view path, bool ignore_pbs) {
   std::vector<Directive> found;
-  Faults faults;
+  base::Faults faults;
   size_t number = 0;
   while (!script.empty()) {
     const std::string_view line = next_line(script);
@@ -81,7 +81,7 @@ base::Result<std::vector<Directive>> read_directives(std::string_view script, st
 base::Result<std::vector<Directive>> read_own_directives(std::string_view script, std::string_view path,
                                                          const OwnDirectives& own) {
   std::vector<Directive> found;
-  Faults faults;
+  base::Faults faults;
   for (size_t number = 1; !script.empty(); ++number) {
     const std::string_view line = next_line(script);
     if (is_command(line) && !own.is_everywhere) break;
@@ -109,7 +109,7 @@ std::string_view other_directives(std::string_view script, std::string_view own)
 
 base::Status apply_directives(const std::vector<Option>& table, std::span<const Directive> directives,
                               std::string_view path) {
-  Faults faults;
+  base::Faults faults;
   for (const Directive& d : directives) {
     auto done = parse_options(table, d.words, {.stop_at_operand = false, .directives_only = true});
     if (!done) faults.add(at(path, d, done.error()));

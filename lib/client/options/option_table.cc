@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "client/options/faults.h"
 
 namespace gw::client {
 namespace {
@@ -139,7 +139,7 @@ class Parser {
   ParseRules rules_;
   size_t at_ = 0;
   bool stopped_ = false;
-  Faults faults_;
+  base::Faults faults_;
   std::vector<std::string> operands_;
 };
 
@@ -166,7 +166,7 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
   const auto value_of = [&](size_t prefix, const Option& option) {
     return get((std::string(prefixes[prefix]) + std::string(option.env)).c_str());
   };
-  Faults faults;
+  base::Faults faults;
   for (size_t i = 0; i < prefixes.size(); ++i)
     for (const Option& option : table) {
       const char* value = option.env.empty() ? nullptr : value_of(i, option);
@@ -176,7 +176,7 @@ base::Status read_environment(const std::vector<Option>& table, const std::vecto
       if (is_replaced) continue;
       const std::string variable = std::string(prefixes[i]) + std::string(option.env);
       auto done = run_handler(option, variable, option.arg == Arg::kNone ? std::string_view() : value, {});
-      if (!done) faults.add(after("environment variable " + variable + ": ", done.error()));
+      if (!done) faults.add(base::after("environment variable " + variable + ": ", done.error()));
     }
   return faults.status();
 }

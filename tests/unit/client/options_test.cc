@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/options/faults.h"
+#include "base/faults.h"
 #include "client/options/in_effect.h"
 #include "client/options/option_table.h"
 
@@ -223,26 +223,6 @@ TEST(Program, NamesDecideThePersonality) {
   EXPECT_TRUE(program_from("/x/slurm/sbatch").is_slurm);
   EXPECT_EQ(version_line({"gbatch", false}).substr(0, 8), "gangway ");
   EXPECT_EQ(version_line({"sbatch", true}).substr(0, 14), "slurm 23.11.4 ");
-}
-
-TEST(Faults, OneIsToldAsItIsAndSeveralAreLines) {
-  Faults faults;
-  EXPECT_TRUE(faults.status());
-  faults.add(base::Status());
-  faults.add(base::Error{base::ErrorCode::kNotFound, "no such thing", "look elsewhere", "Sentence"});
-  EXPECT_EQ(faults.status().error().hint, "look elsewhere");
-  EXPECT_EQ(faults.status().error().sentence, "Sentence");
-  faults.add(base::Error{base::ErrorCode::kInvalid, "bad", ""});
-  faults.add(base::Error{base::ErrorCode::kInvalid, "bad", ""});  // the same is not said twice
-  EXPECT_EQ(faults.status().error().what, "no such thing (look elsewhere)\nbad");
-  EXPECT_EQ(after("here: ", faults.status().error()).what, "here: no such thing (look elsewhere)\nhere: bad");
-}
-
-TEST(Faults, OfVeryManyTheFirstAreTold) {
-  Faults faults;
-  for (int i = 0; i < 1'000; ++i) faults.add(base::Error{base::ErrorCode::kInvalid, std::to_string(i), ""});
-  EXPECT_EQ(lines_of(faults.status().error()).size(), 11U);
-  EXPECT_EQ(lines_of(faults.status().error()).back(), "and 990 more");
 }
 
 TEST_F(Options, AllThatIsWrongIsToldAtOnce) {
