@@ -52,6 +52,9 @@ std::string gpu_hours(double gpu_seconds);
 /// The name that stands for the root in what users write and read.
 constexpr std::string_view kRootQos = "cluster";
 
+/// Kind of the event in the history of a job that says by which figures it was preempted, or preempted others.
+constexpr std::string_view kByQuotas = "by quotas";
+
 /// See docs/quotas.md for what each of these does.
 struct Qos {
   std::string name;

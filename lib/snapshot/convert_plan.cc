@@ -10,17 +10,48 @@ using base::Result;
 
 constexpr int64_t kFar = int64_t{1} << 60;  // microseconds; 36,000 years
 
+void set_stood(wire::SnapshotQosStood& to, const sched::QosStood& qos) {
+  const auto& [name, held, guaranteed, fair] = qos;
+  to.set_name(name);
+  to.set_held(held);
+  to.set_guaranteed(guaranteed);
+  to.set_fair(fair);
+}
+
+sched::QosStood stood_from(const wire::SnapshotQosStood& w) { return {w.name(), w.held(), w.guaranteed(), w.fair()}; }
+
+void set_ground(wire::SnapshotGround& to, const sched::Ground& ground) {
+  const auto& [asked, own, from, by, priority, victim_priority] = ground;
+  to.set_asked(asked);
+  set_stood(*to.mutable_own(), own);
+  set_stood(*to.mutable_from(), from);
+  to.set_by(static_cast<uint32_t>(by));
+  to.set_priority(priority);
+  to.set_victim_priority(victim_priority);
+}
+
+Result<sched::Ground> ground_from(const wire::SnapshotGround& w) {
+  if (w.by() > static_cast<uint32_t>(model::Reclaim::kFairShare))
+    return base::invalid("the snapshot is damaged: an unknown comparison of quotas");
+  return sched::Ground{w.asked(),    stood_from(w.own()), stood_from(w.from()), static_cast<model::Reclaim>(w.by()),
+                       w.priority(), w.victim_priority()};
+}
+
 struct DecisionWriter {
   wire::SnapshotDecision* to;
   bool with_words;
 
   void operator()(const sched::Start& d) const {
-    const auto& [job, partition, allocation, time_limit] = d;
+    const auto& [job, partition, allocation, time_limit, borrows] = d;
     wire::SnapshotStart* w = to->mutable_start();
     w->set_job(job.value);
     w->set_partition(partition);
     for (const model::NodeShare& share : allocation.shares) set_share(w->add_shares(), share);
     w->set_time_limit_us(time_limit.us);
+    if (with_words && borrows) {
+      w->mutable_borrows()->set_from_beyond(borrows->from_beyond);
+      w->mutable_borrows()->set_gpu_milli(borrows->gpu_milli);
+    }
   }
   void operator()(const sched::Grow& d) const {
     const auto& [gang, extension, allocation] = d;
@@ -29,13 +60,14 @@ struct DecisionWriter {
     for (const model::NodeShare& share : allocation.shares) set_share(to->mutable_grow()->add_shares(), share);
   }
   void operator()(const sched::Preempt& d) const {
-    const auto& [job, beneficiary, grace, rule, is_move, is_suspended] = d;
+    const auto& [job, beneficiary, grace, rule, is_move, is_suspended, ground] = d;
     to->mutable_preempt()->set_job(job.value);
     to->mutable_preempt()->set_beneficiary(beneficiary.value);
     to->mutable_preempt()->set_grace_us(grace.us);
     to->mutable_preempt()->set_rule(static_cast<uint32_t>(rule));
     to->mutable_preempt()->set_is_move(is_move);
     to->mutable_preempt()->set_is_suspended(is_suspended);
+    if (with_words && ground) set_ground(*to->mutable_preempt()->mutable_ground(), *ground);
   }
   void operator()(const sched::Nomination& d) const { set_nomination(to->mutable_nomination(), d); }
   void operator()(const sched::Wait& d) const {
@@ -69,6 +101,7 @@ Result<sched::Decision> start_from(const wire::SnapshotStart& w) {
   }
   GW_TRY(time_limit, duration_from(w.time_limit_us()));
   start.time_limit = time_limit;
+  if (w.has_borrows()) start.borrows = sched::Borrowing{w.borrows().from_beyond(), w.borrows().gpu_milli()};
   return sched::Decision{std::move(start)};
 }
 
@@ -81,18 +114,25 @@ Result<sched::Decision> grow_from(const wire::SnapshotGrow& w) {
   return sched::Decision{std::move(grow)};
 }
 
+Result<sched::Decision> preempt_from(const wire::SnapshotPreempt& w) {
+  GW_TRY(grace, duration_from(w.grace_us()));
+  sched::Preempt out{base::JobId(w.job()), base::JobId(w.beneficiary()), grace, static_cast<int>(w.rule()), w.is_move(),
+                     w.is_suspended()};
+  if (w.has_ground()) {
+    GW_TRY(ground, ground_from(w.ground()));
+    out.ground = std::move(ground);
+  }
+  return sched::Decision{std::move(out)};
+}
+
 Result<sched::Decision> decision_from(const wire::SnapshotDecision& w) {
   switch (w.kind_case()) {
     case wire::SnapshotDecision::kStart:
       return start_from(w.start());
     case wire::SnapshotDecision::kGrow:
       return grow_from(w.grow());
-    case wire::SnapshotDecision::kPreempt: {
-      GW_TRY(grace, duration_from(w.preempt().grace_us()));
-      return sched::Decision{sched::Preempt{base::JobId(w.preempt().job()), base::JobId(w.preempt().beneficiary()),
-                                            grace, static_cast<int>(w.preempt().rule()), w.preempt().is_move(),
-                                            w.preempt().is_suspended()}};
-    }
+    case wire::SnapshotDecision::kPreempt:
+      return preempt_from(w.preempt());
     case wire::SnapshotDecision::kNomination: {
       GW_TRY(nomination, nomination_from(w.nomination()));
       return sched::Decision{std::move(nomination)};

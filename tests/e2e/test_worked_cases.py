@@ -3,6 +3,8 @@ four nodes of ten.
 """
 
 import collections
+import json
+import re
 
 import pytest
 from cluster import Cluster, wait_for
@@ -110,6 +112,15 @@ def test_a_job_of_the_department_takes_the_least_from_its_teams(department):
     for job in taken:
         history = department.run("gcontrol", "show", "job", job, "--history").stdout
         assert f"preempted for job {boss} (rule 6 of the quotas)" in history
+    # What that was decided by is still told when nothing stands as it stood.
+    for job in (boss, *taken):
+        done = department.run("gangway", "quota", "explain", job)
+        assert "rule 6: preempt_children is on" in done.stdout and re.search(r"QOS quota1\.[12] held \d+ gpu", done.stdout), done.stdout
+    told = json.loads(department.run("gangway", "quota", "explain", "--json", boss).stdout)
+    assert told["job"] == str(boss) and all(f"job {job}" in str(told["preemptions"]) for job in taken), told
+    quiet = next(iter(set(first + second) - taken))
+    done = department.run("gangway", "quota", "explain", quiet, check=False)
+    assert done.returncode == 2 and "has no preemption" in done.stdout
     # What it took is not taken back.
     done = department.run("gangway", "quota", "explain", "quota1.1", "quota1", check=False)
     assert done.returncode == 2 and "its own jobs are preempted for nobody below it" in done.stdout

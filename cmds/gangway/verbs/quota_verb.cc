@@ -1,13 +1,16 @@
-// gangway quota explain A B.
+// gangway quota explain A B, and of what was: gangway quota explain JOB.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
 #include "cmds/gangway/verbs/quota_words.h"
 #include "model/qos.h"
+#include "wire/bounds.h"
 
 namespace gw::cmds {
 namespace {
@@ -15,21 +18,43 @@ namespace {
 constexpr int kMayNot = 2;
 
 const client::CommandDoc kExplainDoc = {
-    "say whether one QOS may take from another now, and which rule says so",
-    "[OPTIONS] A B",
+    "say whether one QOS may take from another now, and which rule says so; or what past preemptions went by",
+    "[OPTIONS] A B | JOB",
     "A and B are names of QOS (cluster: the root), or numbers of jobs, which stand for their QOS. The answer is about "
     "this moment: what A holds and is due, which running jobs of B are covered by what their QOS are guaranteed and "
     "which are borrowed, and how many GPUs a job of A could take, by the judgement of the search for victims. It is "
     "what can be had by taking one job after the other, borrowed ones first, of at most 256; jobs within min_runtime "
     "of their start are left out. The rules have the numbers of the page of rules (docs/quotas.md). Whether a certain "
-    "job is taken depends also on its node.",
-    {{"0", "A may take from B"}, {"1", "bad words, no such QOS or job, or no answer"}, {"2", "A may not take from B"}},
+    "job is taken depends also on its node. With one number of a job the answer is about what was: each time that the "
+    "job was "
+    "preempted, or preempted others, with the rule and the figures that decided it then, as its history keeps them.",
+    {{"0", "A may take from B; the history of JOB has preemptions"},
+     {"1", "bad words, no such QOS or job, or no answer"},
+     {"2", "A may not take from B; the history of JOB has none"}},
     {{"GANGWAY_CONF", "path of the configuration"}},
     {{"gangway quota explain team-a team-b", "may jobs of team-a preempt those of team-b?"},
      {"gangway quota explain 4711 team-b", "may job 4711?"},
+     {"gangway quota explain 4711", "by whom, and why, was job 4711 preempted?"},
      {"gangway quota explain team-a team-b > /dev/null && echo yes", "in a script"}},
     {},
 };
+
+bool is_by_quotas(const wire::HistoryEvent& event) { return event.kind() == model::kByQuotas; }
+
+int explain_past(const client::Program& program, const std::string& word, const JobIds& job, bool json) {
+  const auto id = number_of(program, job);
+  if (!id) return failed(program, id.error());
+  wire::ApiRequest request;
+  request.mutable_list_events()->set_job(*id);
+  request.mutable_list_events()->set_last(wire::kMostEvents);
+  const auto reply = ask_controller(program, request);
+  if (!reply) return failed(program, reply.error());
+  const auto& events = reply->list_events().events();
+  const bool has_any = std::any_of(events.begin(), events.end(), is_by_quotas);
+  const std::string text = json ? past_json(word, reply->list_events()) : past_text(word, reply->list_events());
+  if (!client::print_out(text)) return client::kExitFailed;
+  return has_any ? client::kExitOk : kMayNot;
+}
 
 int explain(const Invocation& call) {
   bool json = false;
@@ -37,6 +62,8 @@ int explain(const Invocation& call) {
   if (const auto code =
           parse_verb(call, kExplainDoc, {flag("json", 0, "as JSON, with schema_version", json)}, operands))
     return *code;
+  if (JobIds job; operands.size() == 1 && parse_job_ids(operands[0], job) && job.size() == 1)
+    return explain_past(call.program, operands[0], job, json);
   const auto asked = explain_request(operands);
   if (!asked) return failed(call.program, asked.error());
   wire::ApiRequest request;
@@ -51,7 +78,7 @@ int explain(const Invocation& call) {
 }
 
 constexpr Verb kVerbs[] = {
-    {"explain", "A B", "say whether A may take from B now, and which rule says so", explain},
+    {"explain", "A B | JOB", "say whether A may take from B now, by which rule; or what was JOB's lot", explain},
 };
 
 /// All digits: a job.
@@ -71,7 +98,9 @@ std::string shown_name(const std::string& word) {
 
 base::Result<wire::ExplainQuotaRequest> explain_request(const std::vector<std::string>& words) {
   if (words.size() != 2)
-    return base::invalid("two names are needed: who would take, and from whom", "gangway quota explain team-a team-b");
+    return base::invalid(
+        "two names are needed: who would take, and from whom; or the number of a job that was preempted",
+        "gangway quota explain team-a team-b");
   wire::ExplainQuotaRequest out;
   GW_TRY_STATUS(take_name(
       words[0], [&](const std::string& qos) { out.set_preemptor(qos); },
@@ -105,6 +134,28 @@ std::string explain_json(const std::string& preemptor, const std::string& from, 
   j["rule"] = reply.rule() == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(reply.rule());
   j["gpus"] = static_cast<double>(reply.gpu_milli()) / 1000;
   j["lines"] = std::vector<std::string>(reply.lines().begin(), reply.lines().end());
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string past_text(const std::string& job, const wire::ListEventsReply& told) {
+  std::string out;
+  for (const wire::HistoryEvent& event : told.events())
+    if (is_by_quotas(event))
+      out += fmt::format("{} {}\n", base::format_time({event.time_us()}), base::printable(event.text(), SIZE_MAX));
+  if (out.empty())
+    return fmt::format("The history of job {} has no preemption: nobody took from it, and it took from nobody\n",
+                       base::printable(job));
+  return out;
+}
+
+std::string past_json(const std::string& job, const wire::ListEventsReply& told) {
+  nlohmann::ordered_json j;
+  j["schema_version"] = 1;
+  j["job"] = job;
+  j["preemptions"] = nlohmann::ordered_json::array();
+  for (const wire::HistoryEvent& event : told.events())
+    if (is_by_quotas(event))
+      j["preemptions"].push_back({{"time", event.time_us() / 1'000'000}, {"text", event.text()}});
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -17,6 +17,11 @@ std::string explain_text(const std::string& preemptor, const std::string& from, 
 /// {"schema_version", "preemptor", "from", "may", "rule", "gpus", "lines": [...]}
 std::string explain_json(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& told);
 
+/// What the history of a job says of preemptions: a line for each, with its time.
+std::string past_text(const std::string& job, const wire::ListEventsReply& told);
+/// {"schema_version", "job", "preemptions": [{"time", "text"}]}
+std::string past_json(const std::string& job, const wire::ListEventsReply& told);
+
 /// The job that is meant: the one operand, else $GANGWAY_JOB_ID, else $SLURM_JOB_ID (null: not set). Errors: outside a
 /// job, not one job.
 base::Result<JobIds> job_in_question(const std::vector<std::string>& words, const char* own, const char* slurm);

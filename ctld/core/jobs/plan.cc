@@ -117,9 +117,12 @@ bool commit_start(Core& core, const sched::Start& start) {
   job->phase = std::move(placed);
   core.rows.run(*job);
   if (job->placed()->uncut_limit.us != 0) core.rows.job_and_spec(*job);
-  core.out.job_event(*job, "placed",
-                     fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
-                                 base::compress_hostlist(start.allocation.node_names())));
+  std::string text = fmt::format("attempt {} in {} on {}", job->attempt, start.partition,
+                                 base::compress_hostlist(start.allocation.node_names()));
+  if (start.borrows)
+    text += fmt::format("; it borrows {} gpu beyond the guarantee of {}",
+                        model::format_amount("gpu", start.borrows->gpu_milli), start.borrows->from_beyond);
+  core.out.job_event(*job, "placed", text);
   return true;
 }
 

@@ -55,6 +55,27 @@ void report_move(Core& core, const sched::WouldMove& found) {
   core.out.note(fmt::format("job {} {}", found.job.value, text));
 }
 
+std::string named(const std::vector<JobId>& jobs) {
+  constexpr size_t kMostNamed = 20;
+  std::vector<std::string> names;
+  for (const JobId job : jobs)
+    if (names.size() < kMostNamed) names.push_back(fmt::format("job {}", job.value));
+  const size_t more = jobs.size() - names.size();
+  return base::join(names, ", ") + (more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+/// In the history of who goes: what that was decided by.
+void tell_ground(Core& core, const sched::Preempt& victim, JobId whole) {
+  const Job* job = core.jobs.find(whole);
+  if (job == nullptr || (!victim.ground && !victim.is_move)) return;
+  std::string_view what = victim.is_suspended ? "suspended" : "preempted";
+  if (victim.job.value >= sched::kFirstHoldingId) what = "made smaller";
+  const uint32_t whom = victim.beneficiary.value;
+  core.out.job_event(*job, std::string(model::kByQuotas),
+                     victim.is_move ? fmt::format("moved for job {}; it starts again elsewhere at once", whom)
+                                    : fmt::format("{} for job {}: {}", what, whom, words(*victim.ground, victim.rule)));
+}
+
 }  // namespace
 
 bool can_make_room(const Core& core, const sched::Group& group) {
@@ -122,26 +143,27 @@ bool preempt(Core& core, const sched::Preempt& victim) {
 }
 
 void tell_displaced(Core& core, const std::vector<const sched::Preempt*>& leaving) {
-  constexpr size_t kMostNamed = 20;
   std::map<std::tuple<JobId, bool, int>, std::vector<JobId>> by_whom;
+  std::map<std::pair<JobId, std::string>, std::vector<JobId>> by_ground;
   for (const sched::Preempt* victim : leaving) {
     const JobId whole = core.placements.job_of(victim->job).value_or(victim->job);  // of an elastic gang a part leaves
-    if (whole.value < sched::kFirstHoldingId)
-      by_whom[{victim->beneficiary, victim->is_move, victim->rule}].push_back(whole);
+    if (whole.value >= sched::kFirstHoldingId) continue;
+    by_whom[{victim->beneficiary, victim->is_move, victim->rule}].push_back(whole);
+    if (victim->ground) by_ground[{victim->beneficiary, words(*victim->ground, victim->rule)}].push_back(whole);
+    tell_ground(core, *victim, whole);
   }
   for (const auto& [why, victims] : by_whom) {
     const auto& [id, is_move, rule] = why;
     const Job* job = core.jobs.find(id);
     if (job == nullptr) continue;
-    std::vector<std::string> names;
-    for (const JobId victim : victims)
-      if (names.size() < kMostNamed) names.push_back(fmt::format("job {}", victim.value));
-    const size_t more = victims.size() - names.size();
     core.out.job_event(
         *job, is_move ? "moves others" : "preempts",
-        fmt::format("{}{}{}", base::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more),
-                    rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", rule)));
+        fmt::format("{}{}", named(victims), rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", rule)));
   }
+  for (const auto& [why, victims] : by_ground)
+    if (const Job* job = core.jobs.find(why.first))
+      core.out.job_event(*job, std::string(model::kByQuotas),
+                         fmt::format("in place of {}: {}", named(victims), why.second));
 }
 
 }  // namespace gw::ctld

@@ -107,6 +107,8 @@ void hide(const Sight& sight, RepeatedPtrField<wire::HistoryEvent>& events, uint
     event.set_text(is_by_owner ? sight.without_jobs(event.text()) : sight.without_names(event.text()));
     // Where others are to leave, or could be moved to. Where the job itself was it may know.
     if (event.kind() == "would move" || event.kind() == "nominated") event.set_text(sight.without_nodes(event.text()));
+    if (event.kind() == model::kByQuotas && (sight.hidden().usage || sight.hidden().users))
+      event.set_text("by figures that are private");
     if (event.has_uid() && !is_by_owner && !sight.sees_uid(event.uid())) event.clear_uid();
   }
 }

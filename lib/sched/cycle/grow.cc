@@ -173,7 +173,8 @@ uint32_t take_for_growth(Session& session, Growing& g) {
   }
   Group group;
   for (JobId id : evicted.victims)
-    if (session.trial.may_stay(id)) group.decisions.emplace_back(Preempt{id, g.gang.id, grace_of(session, id), 5});
+    if (session.trial.may_stay(id))
+      group.decisions.emplace_back(told_to_go(session, g.gang.id, {g.leaf, least, g.gang.priority}, evicted, id, 5));
   if (grace.us == 0) {
     group.decisions.push_back(std::move(placed.decisions.front()));
   } else {

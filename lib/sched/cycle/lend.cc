@@ -221,9 +221,12 @@ void offer_place(Session& session, const Served& served, Time when, const std::v
   if (lent.empty() || grace.us == 0) return;  // they go when it starts
   if (session.now + grace < when) return session.change_at(when - grace);
   Group group;
+  const Evicted going{lent, {}};
+  const Taking taking{served.leaf, *served.amounts, served.job.priority};
   for (JobId id : lent)
-    if (session.trial.may_stay(id)) group.decisions.emplace_back(Preempt{id, served.job.id, grace_of(session, id), 5});
-  send_off(session, Evicted{lent, {}});
+    if (session.trial.may_stay(id))
+      group.decisions.emplace_back(told_to_go(session, served.job.id, taking, going, id, 5));
+  send_off(session, going);
   session.plan.groups.push_back(std::move(group));
 }
 

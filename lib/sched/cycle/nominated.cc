@@ -130,6 +130,7 @@ void start_nominated(Session& session) {
     Group group;
     const bool starts = !session.quotas().limit_in_way(leaf, amounts, job->uid) &&
                         start_parts(session, parts, cut_length(session, *job, job->time_limit), group);
+    if (starts) std::get<Start>(group.decisions.front()).borrows = borrowing_of(session.quotas(), leaf, amounts);
     session.trial.count(leaf, amounts, job->preemptible, job->uid);  // to limits and shares it is as if it ran already
     if (starts) {
       decide_start(session, std::move(group));

@@ -15,6 +15,7 @@
 #include "model/job_state.h"
 #include "model/wait_split.h"
 #include "sched/ledger/timeline.h"
+#include "sched/quota/grounds.h"
 #include "sched/view/view.h"
 
 namespace gw::sched {
@@ -34,6 +35,7 @@ struct Start {
   std::string partition;
   model::Allocation allocation;
   Duration time_limit = base::kUnlimited;  ///< Shortened where the job allows it (--time-min).
+  std::optional<Borrowing> borrows = {};   ///< Beyond a guarantee; of several components it is told with the first.
 };
 /// An elastic gang grows by this extension, which is preempted like a job of its own: a Preempt of it makes the gang
 /// smaller.
@@ -58,7 +60,8 @@ struct Preempt {
   int rule = 0;         ///< Of docs/quotas.md, by which it may be taken; 0: by the order's own right.
   /// It gets another place at once: a Start of it follows in the group, or with grace a Nomination.
   bool is_move = false;
-  bool is_suspended = false;  ///< It is suspended and keeps its memory: the room that it leaves is enough.
+  bool is_suspended = false;          ///< It is suspended and keeps its memory: the room that it leaves is enough.
+  std::optional<Ground> ground = {};  ///< What that was decided by; of moves nothing.
   /// Does it count in `scheduler.preemptions_per_hour`? Not where nothing is lost, nor inside one QOS.
   bool is_counted() const { return (rule == 5 || rule == 6) && !is_suspended; }
 };

@@ -177,6 +177,12 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
   return tree.qos(parting).preempt_children && tree.qos(tree.towards(parting, served.leaf)).is_own ? 6 : 5;
 }
 
+/// Told before one of them is suspended instead, or runs on until it has left.
+Preempt telling(const Session& session, const Served& served, const Evicted& evicted, JobId victim) {
+  return told_to_go(session, served.job.id, {served.leaf, *served.amounts, served.job.priority}, evicted, victim,
+                    rule_of(session, served, victim));
+}
+
 /// Where the job will be once all that were evicted for it have left, and stay until its end.
 std::optional<Nomination> nomination(Session& session, const Served& served, const PartitionFacts& partition,
                                      Duration grace) {
@@ -222,9 +228,11 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
   for (JobId id : evicted.victims) {
     const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
     grace = std::max(grace, grace_of(session, id));
-    if (session.trial.may_stay(id))
-      group.decisions.emplace_back(
-          Preempt{id, served.job.id, grace_of(session, id), is_moved ? 0 : rule_of(session, served, id), is_moved});
+    if (!session.trial.may_stay(id)) continue;
+    if (is_moved)
+      group.decisions.emplace_back(Preempt{id, served.job.id, grace_of(session, id), 0, true});
+    else
+      group.decisions.emplace_back(telling(session, served, evicted, id));
   }
   const Duration limit = served.job.time_limit;
   const bool is_found =
@@ -253,14 +261,15 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
 bool start_in_place_of(Session& session, Served& served, const PartitionFacts& partition, const Evicted& evicted,
                        Trial::Mark mark) {
   if (!evicted.moved.empty()) return start_with_moves(session, served, partition, evicted, mark);
+  std::vector<Preempt> leaving;
+  for (JobId id : evicted.victims) leaving.push_back(telling(session, served, evicted, id));
   Group group;
   Duration grace = {};
-  for (JobId id : evicted.victims) {
-    const bool is_suspended = leaves_enough_suspended(session, served, id, partition);
-    const Duration own = is_suspended ? grace_before_suspension(session, id) : grace_of(session, id);
-    grace = std::max(grace, own);
-    if (session.trial.may_stay(id))
-      group.decisions.emplace_back(Preempt{id, served.job.id, own, rule_of(session, served, id), false, is_suspended});
+  for (Preempt& victim : leaving) {
+    victim.is_suspended = leaves_enough_suspended(session, served, victim.job, partition);
+    if (victim.is_suspended) victim.grace = grace_before_suspension(session, victim.job);
+    grace = std::max(grace, victim.grace);
+    if (session.trial.may_stay(victim.job)) group.decisions.emplace_back(std::move(victim));
   }
   if (grace.us > 0) return start_after_grace(session, served, partition, evicted, grace, mark, std::move(group));
   if (place_gang(session, served, partition.name, served.job.time_limit, group)) {
@@ -285,6 +294,24 @@ bool lacks_license(const Session& session, const Served& served) {
 }
 
 }  // namespace
+
+Preempt told_to_go(const Session& session, JobId beneficiary, const Taking& taking, const Evicted& evicted,
+                   JobId victim, int rule) {
+  Preempt out{victim, beneficiary, grace_of(session, victim), rule};
+  std::vector<const QuotaLedger::Holder*> gone, staying;
+  for (JobId id : evicted.victims)
+    for (JobId part : session.trial.parts_of(id)) {
+      const QuotaLedger::Holder* holder = session.view.quota().holder(part);
+      gone.push_back(holder);
+      if (!session.trial.is_evicted(part) && !holder->is_leaving) staying.push_back(holder);
+    }
+  std::optional<Quotas> without;
+  if (!staying.empty()) without = session.quotas();
+  for (const QuotaLedger::Holder* holder : staying) without->stop(*holder);
+  out.ground = ground_of(without ? *without : session.quotas(), taking, gone, *session.view.quota().holder(victim),
+                         session.view.running().at(victim)->priority);
+  return out;
+}
 
 void send_off(Session& session, const Evicted& evicted) {
   for (JobId id : evicted.victims) {

@@ -8,6 +8,11 @@
 
 namespace gw::sched {
 
+/// The decision that one of them goes for a job, by that rule of the quotas, with the figures that it was made by.
+/// Asked while they are evicted in the trial, or have not been told to go yet.
+Preempt told_to_go(const Session& session, JobId beneficiary, const Taking& taking, const Evicted& evicted,
+                   JobId victim, int rule);
+
 /// They were told to go: those that go for good no longer count; the moved ones do, since a place is kept for them.
 void send_off(Session& session, const Evicted& evicted);
 

@@ -45,14 +45,19 @@ bool place_part(Session& session, Served& served, const Component& part, const s
 namespace {
 
 /// What a job really gets may be more than it asks for: whole cores, a node's memory.
-bool count_gang(Session& session, Served& served, const Group& group) {
+bool count_gang(Session& session, Served& served, Group& group) {
   const QuotaTree& tree = session.quotas().tree();
   Quantities amounts = tree.none();
-  for (const Decision& d : group.decisions)
-    if (const auto* start = std::get_if<Start>(&d)) add_to(amounts, tree.count(start->allocation, session.capacity()));
+  Start* first = nullptr;
+  for (Decision& d : group.decisions)
+    if (auto* start = std::get_if<Start>(&d)) {
+      if (first == nullptr) first = start;
+      add_to(amounts, tree.count(start->allocation, session.capacity()));
+    }
   add_to(amounts, tree.count_licenses(served.job));
   served.refused = binding_of(session, served, amounts);
   if (served.refused) return false;
+  if (first != nullptr) first->borrows = borrowing_of(session.quotas(), served.leaf, amounts);
   session.trial.count(served.leaf, amounts, served.job.preemptible, served.job.uid);
   return true;
 }

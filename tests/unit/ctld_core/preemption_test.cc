@@ -112,6 +112,35 @@ TEST(Preemption, TheHistoryOfTheOtherSaysWhomItDisplacesAndByWhichRule) {
   EXPECT_THAT(texts_of(w, w.other, "preempts"), ElementsAre(line)) << "it leaves already";
 }
 
+TEST(Preemption, BothHistoriesKeepTheFiguresThatDecidedIt) {
+  Victim w(OnPreempt::kRequeue);
+  sched::Preempt taken{w.id, w.other, kGrace, 5};
+  taken.ground =
+      sched::Ground{8'000, {"QOS a", 0, 8'000, 8'000}, {"QOS b", 16'000, 8'000, 8'000}, model::Reclaim::kGuaranteed};
+  sched::Plan plan;
+  plan.groups.push_back({{taken}});
+  plan.epoch = w.view.epoch();
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  const std::string figures = words(*taken.ground, 5);
+  const auto job = [](JobId id) { return "job " + std::to_string(id.value); };
+  EXPECT_THAT(texts_of(w, w.id, "by quotas"), ElementsAre("preempted for " + job(w.other) + ": " + figures));
+  EXPECT_THAT(texts_of(w, w.other, "by quotas"), ElementsAre("in place of " + job(w.id) + ": " + figures));
+}
+
+TEST(Preemption, WhatAStartBorrowsIsInItsHistory) {
+  World w(1);
+  w.connect_all();
+  const JobId id = w.submit(1000, gang(1));
+  sched::Plan plan = sched::plan(w.view, w.now, {});
+  std::get<sched::Start>(plan.groups.at(0).decisions.at(0)).borrows = sched::Borrowing{"QOS a", 3'000};
+  w.core->on_plan(w.now, plan);
+  w.pump();
+  const auto told = texts_of(w, id, "placed");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told.front(), HasSubstr("; it borrows 3 gpu beyond the guarantee of QOS a"));
+}
+
 TEST(Preemption, OfManyWhoAreDisplacedAFewAreNamed) {
   World w(4);
   w.connect_all();
