@@ -123,6 +123,20 @@ std::string later_text(const wire::SubmitReply& reply) {
   }
 }
 
+/// By how long jobs here really run; empty: that is not foreseen.
+std::string range_text(const wire::SubmitReply& reply) {
+  if (!reply.has_start_range()) return {};
+  const wire::StartRange& range = reply.start_range();
+  const std::string low = base::format_time({range.low_us()});
+  const std::string when = range.high_us() == 0
+                               ? "after " + low
+                               : fmt::format("between {} and {}", low, base::format_time({range.high_us()}));
+  const std::string likely = range.likely_us() == 0 ? "" : ", most likely at " + base::format_time({range.likely_us()});
+  return fmt::format(
+      "By how long jobs here really run, and if nobody else submits anything that goes before it, it would start {}{}",
+      when, likely);
+}
+
 std::string preempted_text(const wire::Outlook& o) {
   std::vector<std::string> ids;
   constexpr int kMost = 16;
@@ -144,6 +158,8 @@ int print_verdict(const client::Program& program, const wire::SubmitReply& reply
   if (!program.is_slurm || reply.test_starts().empty())
     client::print_note(program, (when == model::When::kNow ? reply.test_verdict() : later_text(reply)) +
                                     preempted_text(reply.outlook()));
+  if (const std::string range = range_text(reply); !program.is_slurm && !range.empty())
+    client::print_note(program, range);
   if (when == model::When::kNever) return client::kExitFailed;
   return program.is_slurm || when == model::When::kNow ? client::kExitOk : kExitLater;
 }

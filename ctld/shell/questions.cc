@@ -48,10 +48,10 @@ void Questions::step() {
           };
         });
   }
-  const ConnId conn = current_->conn();
-  wire::ApiReply reply = current_->answer();
+  OpenQuestion asked = std::move(*current_);
   current_.reset();
-  answer_(conn, std::move(reply));
+  const sched::PendingJob* waiting = asked.waits_for_a_start();
+  answer_(asked.conn(), asked.uid(), asked.answer(), waiting);
   if (!current_) begin();
 }
 

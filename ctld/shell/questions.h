@@ -16,7 +16,9 @@ namespace gw::ctld {
 
 class Questions {
  public:
-  using AnswerFn = std::function<void(ConnId conn, wire::ApiReply reply)>;
+  /// `waiting`: a job that was asked about before it is submitted, and would not start now; else null.
+  using AnswerFn =
+      std::function<void(ConnId conn, uint32_t uid, wire::ApiReply reply, const sched::PendingJob* waiting)>;
   /// `answer` is called on the loop. The scheduler outlives this.
   Questions(SchedulerThread& scheduler, AnswerFn answer);
 

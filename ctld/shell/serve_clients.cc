@@ -16,6 +16,7 @@ void Server::on_client(ConnId conn, const std::shared_ptr<link::SecureLink>& lin
   link->on_closed([this, conn](const std::string&) {
     queue_.clients.erase(conn);
     planning_.questions->forget(conn);
+    planning_.asked_forecasts->forget(conn);
     core_->on_client_gone(read_clocks(), conn);
     pump();
   });

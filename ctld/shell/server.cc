@@ -79,6 +79,7 @@ Server::~Server() {
   scripts_ = {};
   door_.listener.reset();
   planning_.forecaster.reset();
+  planning_.asked_forecasts.reset();
   planning_.snapshots.reset();
   planning_.questions.reset();
   planning_.scheduler.reset();
@@ -110,6 +111,44 @@ base::Result<std::unique_ptr<Server>> Server::start(config::Config config) {
   });
   server->pump();
   return server;
+}
+
+void Server::start_planning() {
+  planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<io::SteadyClock>(),
+                                                          [this](const sched::Plan& plan, const PassReport& report) {
+                                                            core_->planning().fragmentation = report.fragmentation;
+                                                            core_->on_plan(read_clocks(), plan);
+                                                            if (metrics_.quotas) metrics_.quotas->look_again();
+                                                            planning_.forecaster->look_again();
+                                                            pump();
+                                                          });
+  planning_.forecaster = std::make_unique<StartForecaster>(
+      loop_, *planning_.scheduler, config_.forecast_every,
+      [this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
+      [this](const StartForecaster::Drawn& drawn) {
+        core_->planning().forecasts.take(drawn, clock_.now(), core_->jobs());
+      });
+  planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
+  const auto answer = [this](ConnId conn, const wire::ApiReply& reply) {
+    Reply answered{conn, {}, false, reply.SerializeAsString()};
+    answered.reply.set_id(reply.id());
+    std::vector<Outgoing> out;
+    out.push_back(std::move(answered));
+    keeping_.committer->add({}, std::move(out));  // what it shows may not be durable yet
+  };
+  planning_.asked_forecasts = std::make_unique<AskedForecasts>(
+      loop_, *planning_.scheduler,
+      AskedForecasts::Sources{[this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
+                              [this](const forecast::StartRange& drawn, base::Time now) {
+                                return core_->planning().forecasts.calibration().widened(drawn, now);
+                              },
+                              answer});
+  planning_.questions = std::make_unique<Questions>(
+      *planning_.scheduler,
+      [this, answer](ConnId conn, uint32_t uid, wire::ApiReply reply, const sched::PendingJob* waiting) {
+        if (waiting == nullptr || config_.forecast_every.us <= 0) return answer(conn, reply);
+        planning_.asked_forecasts->ask({conn, uid, std::move(reply), *waiting});
+      });
 }
 
 base::Status Server::open_store() {
@@ -150,28 +189,7 @@ base::Status Server::open_store() {
   keeping_.retention =
       std::make_unique<RecordRetention>(loop_, *keeping_.committer, config_, [this] { return clock_.now(); });
   keeping_.committer->on_owed([this] { return core_->take_coalesced_rows(); });
-  planning_.scheduler = std::make_unique<SchedulerThread>(loop_, std::make_unique<io::SteadyClock>(),
-                                                          [this](const sched::Plan& plan, const PassReport& report) {
-                                                            core_->planning().fragmentation = report.fragmentation;
-                                                            core_->on_plan(read_clocks(), plan);
-                                                            if (metrics_.quotas) metrics_.quotas->look_again();
-                                                            planning_.forecaster->look_again();
-                                                            pump();
-                                                          });
-  planning_.forecaster = std::make_unique<StartForecaster>(
-      loop_, *planning_.scheduler, config_.forecast_every,
-      [this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
-      [this](const StartForecaster::Drawn& drawn) {
-        core_->planning().forecasts.take(drawn, clock_.now(), core_->jobs());
-      });
-  planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
-  planning_.questions = std::make_unique<Questions>(*planning_.scheduler, [this](ConnId conn, wire::ApiReply reply) {
-    Reply answered{conn, {}, false, reply.SerializeAsString()};
-    answered.reply.set_id(reply.id());
-    std::vector<Outgoing> out;
-    out.push_back(std::move(answered));
-    keeping_.committer->add({}, std::move(out));  // what it shows may not be durable yet
-  });
+  start_planning();
   users_ = std::make_unique<UserDirectory>(loop_);
   scripts_.mails = std::make_unique<Mails>(loop_, config::script_socket(config_));
   scripts_.submissions = std::make_unique<SubmitHook>(loop_, config_);

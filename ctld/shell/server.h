@@ -21,6 +21,8 @@
 #include "ctld/shell/blobs.h"
 #include "ctld/shell/client.h"
 #include "ctld/shell/committer.h"
+#include "ctld/shell/forecasts/asked_forecasts.h"
+#include "ctld/shell/forecasts/start_forecaster.h"
 #include "ctld/shell/log_budget.h"
 #include "ctld/shell/newcomers.h"
 #include "ctld/shell/questions.h"
@@ -34,7 +36,6 @@
 #include "ctld/shell/scripts/mails.h"
 #include "ctld/shell/scripts/submit_hook.h"
 #include "ctld/shell/snapshots.h"
-#include "ctld/shell/start_forecaster.h"
 #include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
@@ -128,6 +129,7 @@ class Server {
     std::unique_ptr<Snapshots> snapshots;
     std::unique_ptr<Questions> questions;
     std::unique_ptr<StartForecaster> forecaster;
+    std::unique_ptr<AskedForecasts> asked_forecasts;
   };
   /// Where everybody connects.
   struct Door {
@@ -193,6 +195,7 @@ class Server {
 
   explicit Server(config::Config config);
   base::Status open_store();
+  void start_planning();
   /// The time for a call of the core, which is told the other clock.
   base::Time read_clocks();
   base::Status listen();

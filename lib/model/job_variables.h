@@ -1,9 +1,18 @@
 // The variables by which the batch system tells programs of their job, step and task.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace gw::model {
+
+/// Without the prefix SLURM_ or GANGWAY_, and what it tells.
+struct JobVariable {
+  std::string_view name, means;
+  bool is_own = false;  ///< Slurm has none: it has the prefix GANGWAY_ alone.
+};
+/// The page of variables (docs/reference.md) lists them.
+std::span<const JobVariable> job_variables();
 
 /// Whether a variable tells of a job, step or task, or which GPUs one sees: those of an enclosing job or step must not
 /// shine through.

@@ -42,6 +42,29 @@ def test_a_range_is_told_by_all_commands(make_cluster):
     wait_for(lambda: range_of(cluster, job), "the next forecast")
 
 
+def test_who_asks_before_submitting_is_told_a_range(make_cluster):
+    """Of a job that would start now, or under Slurm's names, there is none."""
+    cluster = make_cluster(nodes=1, topology="dgx-h100", config=CONFIG)
+    for job in [cluster.submit("true", "-N1", "--gpus-per-node=1", "-t", "60") for _ in range(24)]:
+        cluster.wait_state(job, "COMPLETED")
+    cluster.wait_state(cluster.submit("sleep 600", "-N1", "--gpus-per-node=7", "-t", "60"), "RUNNING")
+    waits = cluster.submit("true", "-N1", "--gpus-per-node=8", "-t", "60")  # it goes first
+
+    def asked(*words):
+        return cluster.run(*words[:2], "-N1", "-t", "60", "--wrap", "true", *words[2:], check=False)
+
+    done = asked("gbatch", "--test-only", "--gpus-per-node=8")
+    assert done.returncode == 2 and "would wait until" in done.stderr, done
+    line = re.search(r"it would start between (\S+) and (\S+), most likely at (\S+)\n", done.stderr)
+    assert line, done.stderr
+    low, high, likely = line.groups()
+    planned = re.search(r"would wait until (\S+) at the latest", done.stderr)[1]
+    assert low <= likely <= high <= planned
+    assert "it would start" not in asked("gbatch", "--test-only", "--gpus-per-node=1", "-t", "10").stderr
+    assert "it would start" not in asked("sbatch", "--test-only", "--gpus-per-node=8").stderr
+    wait_for(lambda: range_of(cluster, waits), "its own forecast")
+
+
 def test_none_is_made_where_the_administrator_wants_none(make_cluster):
     """The key takes effect without a restart, both ways."""
     cluster = make_cluster(nodes=1, topology="dgx-h100", config=CONFIG)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,12 +70,22 @@ model::Request random_request() {
   return r;
 }
 
+/// Some are arrays, or have a second component.
 wire::ApiRequest random_job() {
   wire::ApiRequest request = World::submission(random_request());
-  wire::JobSpec& spec = *request.mutable_submit()->mutable_spec();
+  wire::SubmitRequest& submit = *request.mutable_submit();
+  wire::JobSpec& spec = *submit.mutable_spec();
   spec.set_time_limit_us(base::minutes(one_of({5, 30, 60, 600})).us);
   spec.set_qos(one_of<std::string>({"normal", "normal", "small"}));
   if (one_in(4)) spec.add_partitions("half");
+  if (one_in(5)) {
+    *submit.add_components() = World::submission(random_request()).submit().spec();
+    submit.mutable_components(0)->set_time_limit_us(spec.time_limit_us());
+    submit.mutable_components(0)->set_qos(spec.qos());
+  } else if (one_in(5)) {
+    const auto tasks = model::TaskSet::parse(one_of<std::string>({"1-2", "0,4,5", "3-40:3"}));
+    *submit.mutable_array() = wire::to_wire(model::ArrayTasks{*tasks, 0, 0, 0, {}});
+  }
   return request;
 }
 
@@ -90,12 +101,30 @@ Scene random_scene() {
   return scene;
 }
 
-/// Everything starts that can, and those who are preempted are gone. Has this job started, if only for a while?
+/// The job, or of an array its tasks, as far as they have begun.
+std::set<JobId> begun(const World& w, JobId of) {
+  std::set<JobId> out;
+  if (of == JobId()) return out;
+  const auto& jobs = w.core->jobs();
+  const auto asked = jobs.find(of);
+  const bool is_of_array = asked != jobs.end() && asked->second.spec.array.has_value();
+  for (const auto& [id, job] : jobs) {
+    const bool is_meant =
+        is_of_array ? job.spec.array && job.spec.array->job == asked->second.spec.array->job : id == of;
+    if (is_meant && job.waiting() == nullptr) out.insert(id);
+  }
+  return out;
+}
+
+/// Everything starts that can, and those who are preempted are gone. Has this job started, or one more task of this
+/// array, if only for a while?
 bool settle(World& w, JobId looked_at = JobId()) {
   bool has_started = false;
+  const std::set<JobId> before = begun(w, looked_at);
   for (int round = 0; round < 20; ++round) {
     w.schedule();
-    has_started |= looked_at != JobId() && w.job(looked_at).waiting() == nullptr;
+    const std::set<JobId> now = begun(w, looked_at);
+    has_started |= !std::includes(before.begin(), before.end(), now.begin(), now.end());
     std::vector<std::pair<std::string, JobId>> leaving;
     for (const auto& [id, job] : w.core->jobs())
       if (job.state == model::JobState::kCompleting)
@@ -128,10 +157,14 @@ std::unique_ptr<World> build(const Scene& scene) {
   return w;
 }
 
+/// Of each array the first: a user may ask about so many jobs in a second.
 std::vector<JobId> waiting_in(const World& w) {
   std::vector<JobId> out;
-  for (const auto& [id, job] : w.core->jobs())
-    if (job.waiting() != nullptr) out.push_back(id);
+  std::set<JobId> arrays;
+  for (const auto& [id, job] : w.core->jobs()) {
+    if (job.waiting() == nullptr) continue;
+    if (!job.spec.array || arrays.insert(job.spec.array->job).second) out.push_back(id);
+  }
   return out;
 }
 

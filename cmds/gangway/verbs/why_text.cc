@@ -272,6 +272,16 @@ std::string ahead(const wire::WhyJobReply& why) {
   return out;
 }
 
+/// Whose change it is: "7", of a component "7+1", of tasks of an array "7_[3-10]".
+std::string whose_change(const wire::UpdateJobRequest& change, const wire::Job& job) {
+  if (!change.tasks().empty()) {
+    const auto tasks = wire::from_wire(change.tasks(0).tasks());
+    return fmt::format("{}_[{}]", change.tasks(0).array(), tasks ? tasks->text() : "");
+  }
+  const uint32_t id = change.ids().empty() ? job.id() : change.ids(0), first = job.spec().het_job();
+  return first == 0 || id <= first ? std::to_string(id) : fmt::format("{}+{}", first, id - first);
+}
+
 /// Those that are better, those that start it now first.
 std::vector<const wire::JobOffer*> helpful(const wire::WhyJobReply& why) {
   std::vector<const wire::JobOffer*> out;
@@ -295,8 +305,10 @@ std::string offers(const wire::WhyJobReply& why) {
   std::string out = fmt::format("\nWhat would help, of {} tried{}:\n",
                                 base::counted(static_cast<uint64_t>(why.offers_size()), "change"), cut);
   for (const wire::JobOffer* offer : good)
-    out += fmt::format("  {}: {}\n      {}\n", words_of(said_by(offer->change(), &why.job())),
-                       better(offer->outlook(), why.outlook()), change_command(offer->change(), why.job()));
+    out += fmt::format("  {}{}: {}\n      {}\n",
+                       offer->change().ids().empty() ? "" : "job " + whose_change(offer->change(), why.job()) + ", ",
+                       words_of(said_by(offer->change(), &why.job())), better(offer->outlook(), why.outlook()),
+                       change_command(offer->change(), why.job()));
   return out;
 }
 
@@ -412,7 +424,7 @@ nlohmann::ordered_json outlook_json(const wire::Outlook& o) {
 std::string change_words(const wire::UpdateJobRequest& change) { return words_of(said_by(change, nullptr)); }
 
 std::string change_command(const wire::UpdateJobRequest& change, const wire::Job& job) {
-  std::string out = fmt::format("gcontrol update JobId={}", job.id());
+  std::string out = "gcontrol update " + base::shell_quote("JobId=" + whose_change(change, job));
   for (const Said& said : said_by(change, &job))
     out += " " + base::shell_quote(base::printable(said.setting, SIZE_MAX));
   return out;

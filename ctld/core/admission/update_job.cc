@@ -323,39 +323,48 @@ void take_spec(Core& core, const Caller& caller, Job& job, model::JobSpec spec, 
   if (depends_anew && job.spec.is_array() && job.waiting() != nullptr) give_up_corresponding(core, job);
 }
 
-using Updated = std::vector<std::pair<Job*, model::JobSpec>>;
-
 /// Where they are what changes: all components have them together.
-base::Status check_changed_licenses(const Core& core, const Updated& updated) {
+base::Status check_changed_licenses(const Core& core, const std::vector<SpecOf>& updated) {
   bool have_changed = false;
   model::Licenses all;
   for (const auto& [job, spec] : updated) {
-    have_changed |= spec.licenses != job->spec.licenses;
+    have_changed |= spec.licenses != core.jobs.at(job).spec.licenses;
     GW_TRY(own, model::parse_licenses(spec.licenses));
     for (const auto& [name, count] : own) all[name] += count;
   }
   return have_changed ? check_licenses(core, all) : base::Status();
 }
 
+}  // namespace
+
 /// What says how many resources, and where, is a component's own; everything else the components have in common.
-base::Status update_with_components(Core& core, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
-  wire::UpdateJobRequest common = u;
+base::Result<std::vector<SpecOf>> specs_after(const Core& core, const Caller& caller, JobId id,
+                                              const wire::UpdateJobRequest& change) {
+  const Job& job = core.jobs.at(id);
+  wire::UpdateJobRequest common = change;
   wire::clear_own_of_component(common);
-  Updated updated;
-  GW_TRY(own, updated_spec(core, caller, {job.id, {}}, u));
-  updated.emplace_back(&job, std::move(own));
-  for (Job* other : siblings(core, job)) {
-    GW_TRY(spec, updated_spec(core, caller, {other->id, {}}, common));
+  std::vector<SpecOf> updated;
+  GW_TRY(own, updated_spec(core, caller, {id, {}}, change));
+  updated.emplace_back(id, std::move(own));
+  for (const JobId other : other_components(core, job)) {
+    GW_TRY(spec, updated_spec(core, caller, {other, {}}, common));
     updated.emplace_back(other, std::move(spec));
   }
   GW_TRY_STATUS(check_changed_licenses(core, updated));
+  return updated;
+}
+
+namespace {
+
+base::Status update_with_components(Core& core, const Caller& caller, Job& job, const wire::UpdateJobRequest& u) {
+  GW_TRY(updated, specs_after(core, caller, job.id, u));
   size_t before = 0, after = 0;
   for (const auto& [one, spec] : updated) {
-    before += core.clients.charges.row_bytes(one->id);
-    after += bytes_of(spec) + bytes_of_ranges(core, *one);
+    before += core.clients.charges.row_bytes(one);
+    after += bytes_of(spec) + bytes_of_ranges(core, core.jobs.at(one));
   }
   GW_TRY_STATUS(admit_growth(core, caller, job.spec.uid, before, after));
-  for (auto& [one, spec] : updated) take_spec(core, caller, *one, std::move(spec), u);
+  for (auto& [one, spec] : updated) take_spec(core, caller, core.jobs.at(one), std::move(spec), u);
   return {};
 }
 
@@ -379,11 +388,6 @@ base::Status update_named(Core& core, const Caller& caller, const NamedTasks& na
 }
 
 }  // namespace
-
-base::Result<model::JobSpec> spec_after(const Core& core, const Caller& caller, JobId job,
-                                        const wire::UpdateJobRequest& change) {
-  return updated_spec(core, caller, {job, {}}, change);
-}
 
 void update_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const wire::UpdateJobRequest& asked = request.update_job();

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "ctld/core/admission/update_job.h"
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
 #include "model/blocker.h"
+#include "wire/convert.h"
+#include "wire/job_attributes.h"
 
 namespace gw::ctld {
 namespace {
@@ -21,7 +25,8 @@ using Change = wire::UpdateJobRequest;
 struct Series {
   bool is_about_it = false;  ///< About something that is in the way.
   bool is_each = false;      ///< Each is a change of its own: all are tried.
-  std::vector<Change> changes;
+  JobId of = {};             ///< Whose it is.
+  std::vector<Change> changes = {};
 };
 
 /// Some numbers below `all`, the largest first; the last one is 1, so that where none of them helps no other does.
@@ -37,26 +42,38 @@ std::vector<uint64_t> less_than(uint64_t all) {
 
 class Candidates {
  public:
-  Candidates(const Core& core, const model::Job& job, const model::Blockers& blockers)
-      : core_(core), job_(job), spec_(job.spec), request_(job.spec.request), blockers_(blockers) {}
+  /// Of another component than the one that was asked about that alone is changed which is its own.
+  Candidates(const Core& core, const model::Job& job, const model::Blockers& blockers, bool is_own_alone)
+      : core_(core),
+        job_(job),
+        is_own_alone_(is_own_alone),
+        spec_(job.spec),
+        request_(job.spec.request),
+        blockers_(blockers) {}
 
   std::vector<Series> list() {
     drop_wishes();
     ask_for_less();
     run_shorter();
     go_elsewhere();
-    std::stable_partition(out_.begin(), out_.end(), [](const Series& s) { return s.is_about_it; });
+    for (Series& s : out_) s.of = job_.id;
+    if (is_own_alone_) std::erase_if(out_, [](const Series& s) { return s.changes.empty() || !is_own(s.changes[0]); });
     return std::move(out_);
   }
 
  private:
   const Core& core_;
   const model::Job& job_;
+  const bool is_own_alone_;
   const model::JobSpec& spec_;
   const model::Request& request_;
   const model::Blockers& blockers_;
   std::vector<Series> out_;
 
+  static bool is_own(Change change) {
+    wire::clear_own_of_component(change);
+    return change.ByteSizeLong() == 0;
+  }
   bool is_blocked_by(std::initializer_list<BlockerKind> kinds) const {
     return std::any_of(blockers_.begin(), blockers_.end(), [&](const model::Blocker& b) {
       return std::find(kinds.begin(), kinds.end(), b.kind) != kinds.end();
@@ -65,14 +82,14 @@ class Candidates {
   template <typename Set>
   void add(bool is_wanted, std::initializer_list<BlockerKind> about, const Set& set) {
     if (!is_wanted) return;
-    Series series{is_blocked_by(about), false, {}};
+    Series series{is_blocked_by(about)};
     set(series.changes.emplace_back());
     out_.push_back(std::move(series));
   }
   /// Fewer of what it has `all` of.
   template <typename Set>
   void add_less(uint64_t all, std::initializer_list<BlockerKind> about, const Set& set) {
-    Series series{is_blocked_by(about), false, {}};
+    Series series{is_blocked_by(about)};
     for (const uint64_t n : less_than(all)) set(series.changes.emplace_back(), n);
     if (!series.changes.empty()) out_.push_back(std::move(series));
   }
@@ -154,9 +171,7 @@ class Candidates {
         if (const auto p = core_.partitions.all.find(name); p != core_.partitions.all.end())
           if (p->second.max_time < spec_.time_limit) limits.insert(p->second.max_time.us / base::minutes(1).us);
     Series series{is_blocked_by({BlockerKind::kPlannedStart, BlockerKind::kPartitionTimeLimit,
-                                 BlockerKind::kReservedNode, BlockerKind::kReservationEnds}),
-                  false,
-                  {}};
+                                 BlockerKind::kReservedNode, BlockerKind::kReservationEnds})};
     const auto add_limit = [&](int64_t minutes) {
       series.changes.emplace_back().set_time_limit_us(base::minutes(minutes).us);
     };
@@ -175,14 +190,12 @@ class Candidates {
     constexpr size_t kMost = 8;
     Series partitions{is_blocked_by({BlockerKind::kPartitionTimeLimit, BlockerKind::kPartitionDown,
                                      BlockerKind::kPartitionGone, BlockerKind::kNodes}),
-                      true,
-                      {}};
+                      true};
     for (const auto& [name, p] : core_.partitions.all)
       if (!is_named(name) && partitions.changes.size() < kMost) partitions.changes.emplace_back().set_partition(name);
     Series qos{is_blocked_by({BlockerKind::kLimit, BlockerKind::kUserLimit, BlockerKind::kGuarantee,
                               BlockerKind::kFairShare, BlockerKind::kBudgetSpent}),
-               true,
-               {}};
+               true};
     const std::string& usual = core_.settings.default_qos;  // which may stand in no list
     if (usual != spec_.qos && !core_.quotas.qos.contains(usual)) qos.changes.emplace_back().set_qos(usual);
     for (const auto& [name, q] : core_.quotas.qos)
@@ -192,21 +205,58 @@ class Candidates {
   }
 };
 
-/// Admission holds each against all of its partitions, and copies all of its names: the longer these are, the fewer.
-size_t most_tried(const model::JobSpec& spec) {
+/// So many that admission looks at in all: it holds each against all partitions of a job, and copies all of its names.
+size_t most_tried(const Core& core, const std::vector<JobId>& components) {
   constexpr size_t kMostTried = 2 * kMostOffers, kWork = 64'000, kOfEach = 1'000;
-  const size_t names = spec.request.nodelist.size() + spec.request.exclude.size() + spec.licenses.size();
-  return std::clamp<size_t>(kWork / (kOfEach + names + kOfEach * spec.partitions.size()), 1, kMostTried);
+  size_t work = 0;
+  for (const JobId id : components) {
+    const model::JobSpec& spec = core.jobs.at(id).spec;
+    work += kOfEach + kOfEach * spec.partitions.size();
+    work += spec.request.nodelist.size() + spec.request.exclude.size() + spec.licenses.size();
+  }
+  return std::clamp<size_t>(kWork / work, 1, kMostTried);
+}
+
+/// Of all components in turn; what is about something in the way comes first.
+std::vector<Series> series_of(const Core& core, const std::vector<JobId>& components, const model::Blockers& blockers) {
+  std::vector<std::vector<Series>> all;
+  for (const JobId id : components)
+    all.push_back(Candidates(core, core.jobs.at(id), blockers, id != components.front()).list());
+  std::vector<Series> out;
+  size_t longest = 0;
+  for (const std::vector<Series>& of : all) longest = std::max(longest, of.size());
+  for (size_t i = 0; i < longest; ++i)
+    for (std::vector<Series>& of : all)
+      if (i < of.size()) out.push_back(std::move(of[i]));
+  std::stable_partition(out.begin(), out.end(), [](const Series& s) { return s.is_about_it; });
+  return out;
+}
+
+bool is_as_it_is(const Core& core, const std::vector<SpecOf>& after) {
+  return std::all_of(after.begin(), after.end(),
+                     [&](const SpecOf& of) { return of.second == core.jobs.at(of.first).spec; });
+}
+
+/// What names all tasks that wait; of another job nothing.
+std::optional<wire::TasksOfArray> waiting_tasks(const Core& core, const model::Job& job) {
+  if (!job.spec.array) return std::nullopt;
+  wire::TasksOfArray named;
+  named.set_array(job.spec.array->job.value);
+  wire::to_wire(tasks_waiting_with(core, job), *named.mutable_tasks());
+  return named;
 }
 
 }  // namespace
 
 Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::Blockers& blockers) {
   Offers out;
-  const size_t most = most_tried(job.spec);
+  std::vector<JobId> components = other_components(core, job);
+  components.insert(components.begin(), job.id);
+  const size_t most = most_tried(core, components);
+  const std::optional<wire::TasksOfArray> tasks = waiting_tasks(core, job);
   uint32_t number = 0;
   size_t tried = 0;
-  for (Series& series : Candidates(core, job, blockers).list()) {
+  for (Series& series : series_of(core, components, blockers)) {
     ++number;
     for (Change& change : series.changes) {
       if (out.all.size() >= kMostOffers || tried >= most) {
@@ -215,9 +265,11 @@ Offers offers_for(const Core& core, const Caller& caller, const model::Job& job,
       }
       if (series.is_each) ++number;
       ++tried;
-      auto spec = spec_after(core, caller, job.id, change);
-      if (!spec || *spec == job.spec || spent_budget_of(core, *spec) != nullptr) continue;
-      out.all.push_back({std::move(change), std::move(*spec), number});
+      auto after = specs_after(core, caller, series.of, change);
+      if (!after || is_as_it_is(core, *after) || spent_budget_of(core, after->front().second) != nullptr) continue;
+      if (job.spec.is_het()) change.add_ids(series.of.value);
+      if (tasks) *change.add_tasks() = *tasks;
+      out.all.push_back({std::move(change), std::move(*after), number});
     }
   }
   return out;

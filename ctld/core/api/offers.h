@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ctld/core/admission/update_job.h"
 #include "ctld/core/core.h"
 
 namespace gw::ctld {
@@ -14,8 +15,8 @@ namespace gw::ctld {
 constexpr size_t kMostOffers = 16;
 
 struct Offer {
-  wire::UpdateJobRequest change;  ///< Without the job.
-  model::JobSpec spec;            ///< After it.
+  wire::UpdateJobRequest change;  ///< With its tasks or component, where it is not the job as a whole.
+  std::vector<SpecOf> after;      ///< What the job, or each of its components, asks for after it.
   /// Of those with the same number, which ask for less and less of one thing, the first that helps is enough.
   uint32_t series = 0;
 };
@@ -24,7 +25,8 @@ struct Offers {
   bool is_cut = false;  ///< There would have been more.
 };
 
-/// `blockers`: what keeps it waiting. Changes that are about these come first.
+/// `blockers`: what keeps it waiting. Changes that are about these come first. Of a heterogeneous job what each of the
+/// components asks for is changed, in turn; of an array all its tasks that have not been made.
 Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::Blockers& blockers);
 
 }  // namespace gw::ctld

@@ -13,6 +13,7 @@
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/api/offers.h"
 #include "ctld/core/api/priorities.h"
+#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/facts.h"
 #include "ctld/core/jobs/wait_reasons.h"
@@ -36,10 +37,28 @@ sched::PendingJob asked_of(const Core& core, const model::Job& job) {
 
 /// Why no changes are tried; empty: they are.
 std::string_view no_offers_why(const Core& core, const Caller& caller, const model::Job& job) {
+  constexpr size_t kMostNamed = 32;
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return "it is somebody else's";
-  if (job.spec.is_het()) return "it has several components";
-  if (job.spec.array) return "it is of an array, whose tasks a change would be made of together";
+  if (job.spec.array && tasks_waiting_with(core, job).ranges().size() > kMostNamed)
+    return "its tasks that wait lie too far apart to be named in one command";
   return {};
+}
+
+/// The first component, or the job, with what was changed.
+sched::PendingJob asked_after(const Core& core, const model::Job& leader, std::vector<SpecOf> after) {
+  model::Job changed = leader;
+  for (SpecOf& of : after)
+    if (of.first == leader.id) changed.spec = std::move(of.second);
+  sched::PendingJob out = asked_of(core, changed);
+  for (SpecOf& of : after) {
+    const auto part = std::find_if(out.components.begin(), out.components.end(),
+                                   [&of](const sched::Component& c) { return c.id == of.first; });
+    if (part == out.components.end()) continue;
+    model::Job component = core.jobs.at(of.first);
+    component.spec = std::move(of.second);
+    *part = component_of(component);
+  }
+  return out;
 }
 
 /// Something keeps it from the scheduler, whatever there is room for.
@@ -191,10 +210,8 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
     if (reply.no_offers_why().empty())
       offers = offers_for(core, caller, *job, wire::blockers_from(reply.job().status().waiting().blockers()));
     reply.set_offers_cut(offers.is_cut);
-    model::Job changed = *job;
     for (Offer& offer : offers.all) {
-      changed.spec = std::move(offer.spec);
-      ask.asked.push_back(asked_of(core, changed));
+      ask.asked.push_back(asked_after(core, leader, std::move(offer.after)));
       ask.series.push_back(offer.series);
       *reply.add_offers()->mutable_change() = std::move(offer.change);
     }

@@ -202,6 +202,31 @@ std::vector<NamedTasks> find_tasks(const Core& core, JobId id, const TaskSet& as
   return out;
 }
 
+TaskSet tasks_waiting_with(const Core& core, const Job& job) {
+  constexpr size_t kMostLookedAt = 10'000;
+  const ArrayTable& arrays = core.jobs.arrays();
+  const ArrayTable::Array* array = arrays.find(job.spec.array->job);
+  std::vector<std::string> texts;
+  if (array == nullptr || array->jobs.size() > kMostLookedAt) {
+    const TaskSet* own = arrays.tasks_of(job);
+    texts.push_back(own != nullptr ? own->text() : std::to_string(job.spec.array->task));
+  } else {
+    std::optional<uint32_t> first, last;  // of those that follow each other
+    const auto put = [&] {
+      if (first) texts.push_back(*first == *last ? std::to_string(*first) : fmt::format("{}-{}", *first, *last));
+    };
+    for (const auto& [task, id] : array->jobs) {
+      if (core.jobs.at(id).waiting() == nullptr) continue;
+      if (!last || task != *last + 1) put(), first = task;
+      last = task;
+    }
+    put();
+    for (const auto& [part, tasks] : array->parts)
+      if (core.jobs.at(part).waiting() != nullptr) texts.push_back(tasks.text());
+  }
+  return TaskSet::parse(base::join(texts, ",")).value_or(TaskSet());
+}
+
 base::Result<Job*> cut_off(Core& core, const NamedTasks& named, CutTo what_for) {
   Job& part = core.jobs.at(named.job);
   if (named.some.empty()) return &part;

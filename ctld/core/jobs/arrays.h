@@ -41,6 +41,9 @@ struct NamedTasks {
 };
 /// Who has these tasks; there may be some that nobody has.
 std::vector<NamedTasks> find_tasks(const Core& core, JobId array, const model::TaskSet& asked);
+/// The tasks that wait of the array that the job is a task or a part of; of one with very many tasks in memory the
+/// job's own alone.
+model::TaskSet tasks_waiting_with(const Core& core, const model::Job& job);
 
 /// What becomes of a part that is cut off.
 enum class CutTo : uint8_t {

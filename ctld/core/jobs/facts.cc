@@ -26,11 +26,8 @@ model::Licenses licenses_of(const model::JobSpec& spec) {
 
 /// Adds the components to what the scheduler is told of the leader.
 void add_components(const Core& core, const Job& leader, sched::PendingJob& out) {
-  for (uint32_t k = 1; k < leader.spec.het_size; ++k) {
-    const Job* one = core.jobs.find(JobId(leader.id.value + k));
-    if (one == nullptr) continue;
-    out.components.push_back({one->id, asked_now(*one), one->spec.partitions, licenses_of(one->spec)});
-  }
+  for (uint32_t k = 1; k < leader.spec.het_size; ++k)
+    if (const Job* one = core.jobs.find(JobId(leader.id.value + k))) out.components.push_back(component_of(*one));
 }
 
 /// So that a suspended job waits to resume. The rest of its time limit is what it asks for.
@@ -76,13 +73,19 @@ const model::NodeShare* share_on(const Job& job, NodeId node) {
   return it == shares.end() ? nullptr : &*it;
 }
 
-std::vector<Job*> siblings(Core& core, const Job& job) {
-  std::vector<Job*> out;
+std::vector<JobId> other_components(const Core& core, const Job& job) {
+  std::vector<JobId> out;
   if (!job.spec.is_het()) return out;
   for (uint32_t k = 0; k < job.spec.het_size; ++k) {
-    Job* other = core.jobs.find(JobId(job.spec.het_job.value + k));
-    if (other != nullptr && other != &job && other->spec.het_job == job.spec.het_job) out.push_back(other);
+    const Job* other = core.jobs.find(JobId(job.spec.het_job.value + k));
+    if (other != nullptr && other->id != job.id && other->spec.het_job == job.spec.het_job) out.push_back(other->id);
   }
+  return out;
+}
+
+std::vector<Job*> siblings(Core& core, const Job& job) {
+  std::vector<Job*> out;
+  for (const JobId id : other_components(core, job)) out.push_back(&core.jobs.at(id));
   return out;
 }
 
@@ -127,6 +130,10 @@ const BudgetOwner* spent_budget_of(const Core& core, const model::JobSpec& spec)
   if (owner == nullptr) return nullptr;
   const auto with_gpus = [&core](const std::string& partition) { return has_gpus(core, partition); };
   return may_hold_gpus(core, spec, with_gpus) ? owner : nullptr;
+}
+
+sched::Component component_of(const Job& job) {
+  return {job.id, asked_now(job), job.spec.partitions, licenses_of(job.spec)};
 }
 
 sched::PendingJob pending_of(const Core& core, const Job& job) {

@@ -20,6 +20,7 @@ uint32_t generation_on(const model::Job& job, NodeId node);
 /// What the job has of the node; null: nothing.
 const model::NodeShare* share_on(const model::Job& job, NodeId node);
 /// The other components that are still known.
+std::vector<JobId> other_components(const Core& core, const model::Job& job);
 std::vector<model::Job*> siblings(Core& core, const model::Job& job);
 /// A gang of one node that needs to wait for nobody starts as soon as its node is ready.
 bool goes_alone(const model::Job& job);
@@ -34,6 +35,8 @@ using HasGpus = std::function<bool(const std::string& partition)>;
 bool may_hold_gpus(const Core& core, const model::JobSpec& spec, const HasGpus& with_gpus);
 /// The budget of GPU-hours that is spent and lets the job have no more GPUs; null: none.
 const BudgetOwner* spent_budget_of(const Core& core, const model::JobSpec& spec);
+/// A component as the scheduler is told of it, with the first one.
+sched::Component component_of(const model::Job& job);
 /// The job as the scheduler is told of it, whether it waits, runs, or waits to resume.
 sched::PendingJob pending_of(const Core& core, const model::Job& job);
 /// The job if this is its present attempt and it is placed; else null.

@@ -140,16 +140,12 @@ Time planned_start_of(const Core& core, const Job& job) {
 }
 
 /// As the latest forecast has it; what is planned is the latest.
-void put_range(const Core& core, const Job& job, wire::Waiting& out) {
+void show_range(const Core& core, const Job& job, wire::Waiting& out) {
   if (job.waiting()->reason != WaitReason::kNone) return;
   const forecast::StartRange* range = core.planning.forecasts.find(leader_of(core, job).id, core.now);
   if (range == nullptr || range->low == Time::never()) return;
   const Time planned = planned_start_of(core, job), last = planned ? planned : Time::never();
-  const auto put = [&](Time t) { return t == Time::never() && !planned ? 0 : std::clamp(t, core.now, last).us; };
-  wire::StartRange& shown = *out.mutable_start_range();
-  shown.set_low_us(put(range->low));
-  shown.set_likely_us(put(range->likely));
-  shown.set_high_us(put(range->high));
+  put_range(*range, core.now, last, *out.mutable_start_range());
 }
 
 }  // namespace
@@ -166,7 +162,7 @@ wire::Job job_to_wire(const Core& core, const model::Job& job) {
     waiting.set_reason(static_cast<uint32_t>(info.reason));
     waiting.set_detail(model::words(info.blockers));
     waiting.set_estimated_start_us(planned_start_of(core, job).us);
-    put_range(core, job, waiting);
+    show_range(core, job, waiting);
     wire::set_blockers(*waiting.mutable_blockers(), info.blockers);
   }
   if (is_suspended(job)) {

@@ -1,6 +1,8 @@
 // See start_forecasts.h.
 #include "ctld/core/tables/start_forecasts.h"
 
+#include <algorithm>
+
 namespace gw::ctld {
 namespace {
 
@@ -15,6 +17,22 @@ bool is_before_scheduler(const model::Job& job) {
 }
 
 }  // namespace
+
+void put_range(const forecast::StartRange& range, base::Time now, base::Time last, wire::StartRange& out) {
+  const bool is_planned = last != base::Time::never();
+  const auto put = [&](base::Time t) {
+    return t == base::Time::never() && !is_planned ? 0 : std::clamp(t, now, std::max(now, last)).us;
+  };
+  out.set_low_us(put(range.low));
+  out.set_likely_us(put(range.likely));
+  out.set_high_us(put(range.high));
+}
+
+void put_range(const forecast::StartRange& range, base::Time now, wire::SubmitReply& out) {
+  if (range.low == base::Time::never()) return;
+  const int64_t planned = out.outlook().start_us();
+  put_range(range, now, planned == 0 ? base::Time::never() : base::Time{planned}, *out.mutable_start_range());
+}
 
 void StartForecasts::take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now,
                           const std::map<base::JobId, model::Job>& jobs) {

@@ -8,8 +8,14 @@
 #include "forecast/calibration.h"
 #include "forecast/run_times.h"
 #include "model/job.h"
+#include "wire/api.pb.h"
 
 namespace gw::ctld {
+
+/// As it is shown: within `last` (never: nothing is planned), and 0 where it is later than was looked at.
+void put_range(const forecast::StartRange& range, base::Time now, base::Time last, wire::StartRange& out);
+/// Of a job that is only asked about.
+void put_range(const forecast::StartRange& range, base::Time now, wire::SubmitReply& out);
 
 class StartForecasts {
  public:

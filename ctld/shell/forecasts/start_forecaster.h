@@ -1,26 +1,21 @@
 // Forecasts when waiting jobs will start (lib/forecast), again and again: the scheduler's thread copies what it sees,
-// and a thread of its own, which has the lowest priority and a tenth of one core at most, continues the queue from
-// there.
-// Invariants: one forecast is made at a time; neither the loop nor a pass waits for it, but for the copy; nothing is
-// called after destruction, which does not wait for a forecast to be finished; whatever goes wrong with one, the
-// controller goes on. Of a queue that is too long for the time of a forecast fewer jobs are looked at.
+// and a thread of its own, which has a tenth of one core at most, continues the queue from there.
+// Invariants: one forecast is made at a time; neither the loop nor a pass waits for it, but for the copy. Of a queue
+// that is too long for the time of a forecast fewer jobs are looked at.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
-#include <thread>
 
+#include "ctld/shell/forecasts/forecast_thread.h"
 #include "ctld/shell/scheduler_thread.h"
-#include "forecast/estimate.h"
 #include "io/loop.h"
 
 namespace gw::ctld {
 
 class StartForecaster {
  public:
-  using Drawn = std::map<base::JobId, forecast::StartRange>;
+  using Drawn = ForecastThread::Drawn;
   /// `known` gives what the runs before took, `done` takes a forecast; both are called on the loop. A forecast is made
   /// no sooner than `pause` after the one before; zero: never.
   StartForecaster(io::Loop& loop, SchedulerThread& scheduler, base::Duration pause,
@@ -35,7 +30,6 @@ class StartForecaster {
 
  private:
   io::Loop& loop_;
-  io::Poster poster_;
   SchedulerThread& scheduler_;
   base::Duration pause_;
   base::Duration took_ = {};  // Of a core, the latest forecast.
@@ -45,9 +39,8 @@ class StartForecaster {
   bool is_due_ = false;      // One is waited for, or under way.
   bool is_resting_ = false;  // It is waited for.
   size_t most_waiting_;      // Jobs that are looked at.
-  std::atomic<bool> is_stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::thread thread_;
+  ForecastThread thread_;
 
   void copy();
   void draw(const std::shared_ptr<const sched::PassInput>& input);

@@ -13,8 +13,11 @@ namespace gw::ctld {
 namespace {
 
 using namespace testing;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr uint32_t kCarol = 1000, kDave = 1001;
 
@@ -187,7 +190,7 @@ TEST(Why, AComponentIsKeptIfTheWholeIs) {
       const auto reply = w.ask(kCarol, Full::why(JobId(first.value + k))).why_job();
       EXPECT_EQ(reply.is_kept(), is_held) << k;
       EXPECT_TRUE(reply.has_outlook());
-      EXPECT_EQ(reply.no_offers_why(), "it has several components");
+      EXPECT_EQ(reply.no_offers_why(), is_held ? "it is kept from the scheduler" : "");
     }
   }
 }
@@ -240,15 +243,83 @@ TEST(Why, AUserWhoAsksTooOftenIsToldToWait) {
   EXPECT_TRUE(w.ask(0, Full::why(id)).has_why_job()) << "others are not held up";
 }
 
-TEST(Why, OfAnArrayNoChangesAreTried) {
-  Full w;
-  const JobId id = w.submit(kCarol, testing::gang(1));
+JobId submit_tasks(Full& w, const std::string& tasks) {
   wire::ApiRequest r = World::submission(testing::gang(1));
-  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{*model::TaskSet::parse("1-3"), 0, 0, 0, {}});
-  const AskOutlooks ask = w.question(kCarol, JobId(w.ask(kCarol, r).submit().job_id()));
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{*model::TaskSet::parse(tasks), 0, 0, 0, {}});
+  return JobId(w.ask(kCarol, r).submit().job_id());
+}
+
+TEST(Why, OfAnArrayTheTasksThatWaitAreChanged) {
+  Full w;
+  const JobId id = submit_tasks(w, "1-3,7");
+  const AskOutlooks ask = w.question(kCarol, id);
+  EXPECT_THAT(gpus_tried(ask), ElementsAre(7, 6, 5, 4, 3, 2, 1));
+  for (const wire::JobOffer& offer : ask.reply.why_job().offers()) {
+    ASSERT_EQ(offer.change().tasks_size(), 1);
+    EXPECT_EQ(offer.change().tasks(0).array(), id.value);
+    EXPECT_EQ(wire::from_wire(offer.change().tasks(0).tasks())->text(), "1-3,7");
+  }
+}
+
+TEST(Why, TasksThatRunAreLeftAsTheyAre) {
+  World w(1);
+  w.connect_all();
+  std::vector<AskOutlooks> asked;
+  w.on_effects = [&asked](const Effects& e) {
+    for (const Outgoing& out : e.out)
+      if (const auto* ask = std::get_if<AskOutlooks>(&out)) asked.push_back(*ask);
+  };
+  wire::ApiRequest r = World::submission(testing::gang(1));
+  *r.mutable_submit()->mutable_array() = wire::to_wire(model::ArrayTasks{*model::TaskSet::parse("1-9"), 0, 0, 0, {}});
+  const JobId id(w.ask(kCarol, r).submit().job_id());
+  w.schedule();  // the first of them has all GPUs
+  (void)w.ask(kCarol, Full::why(id));
+  ASSERT_EQ(asked.size(), 1U);
+  ASSERT_GT(asked[0].reply.why_job().offers_size(), 0);
+  EXPECT_EQ(wire::from_wire(asked[0].reply.why_job().offers(0).change().tasks(0).tasks())->text(), "2-9");
+}
+
+TEST(Why, OfTasksThatLieFarApartNoChangesAreTried) {
+  Full w;
+  std::string tasks = "1";
+  for (int i = 1; i <= 32; ++i) tasks += "," + std::to_string(3 * i * i + 1);
+  const AskOutlooks ask = w.question(kCarol, submit_tasks(w, tasks));
   EXPECT_EQ(ask.asked.size(), 1U);
-  EXPECT_NE(ask.reply.why_job().no_offers_why(), "");
-  EXPECT_GT(w.question(kCarol, id).asked.size(), 1U);
+  EXPECT_THAT(ask.reply.why_job().no_offers_why(), HasSubstr("too far apart"));
+}
+
+/// Of each question the GPUs that the components would ask for.
+std::vector<std::vector<uint32_t>> gpus_of_components(const AskOutlooks& ask) {
+  std::vector<std::vector<uint32_t>> out;
+  for (const sched::PendingJob& job : ask.asked) {
+    out.push_back({job.request.gpus});
+    for (const sched::Component& c : job.components) out.back().push_back(c.request.gpus);
+  }
+  return out;
+}
+
+TEST(Why, OfSeveralComponentsEachIsChangedByItself) {
+  Full w;
+  wire::ApiRequest r = World::submission(testing::gang(1, 2));
+  *r.mutable_submit()->add_components() = World::submission(testing::gang(1, 3)).submit().spec();
+  const JobId first(w.ask(kCarol, r).submit().job_id());
+  w.schedule();
+  for (const uint32_t k : {0U, 1U}) {
+    const JobId asked(first.value + k);
+    const AskOutlooks ask = w.question(kCarol, asked);
+    const std::vector<std::vector<uint32_t>> gpus = gpus_of_components(ask);
+    EXPECT_EQ(gpus.front(), (std::vector<uint32_t>{2, 3}));
+    for (const auto& tried : {std::vector<uint32_t>{1, 3}, {2, 2}, {2, 1}}) EXPECT_THAT(gpus, Contains(tried));
+    EXPECT_THAT(gpus, Not(Contains(std::vector<uint32_t>{1, 1})));
+    size_t shorter = 0;
+    for (const wire::JobOffer& offer : ask.reply.why_job().offers()) {
+      ASSERT_EQ(offer.change().ids_size(), 1);
+      if (!offer.change().has_time_limit_us()) continue;
+      ++shorter;
+      EXPECT_EQ(offer.change().ids(0), asked.value) << "what they have in common is changed with one of them";
+    }
+    EXPECT_GT(shorter, 0U);
+  }
 }
 
 TEST(Why, TheStartThatThePassPlannedIsTold) {

@@ -18,12 +18,18 @@ class Asked {
  public:
   io::Loop loop;
   std::vector<std::pair<ConnId, wire::ApiReply>> answers;
+  std::vector<uint32_t> askers;           // uids, of these
+  std::vector<base::JobId> asked_before;  // jobs of these that are not submitted and would wait
   SchedulerThread thread;
   Questions questions;
 
   Asked()
       : thread(loop, std::make_unique<base::SystemClock>(), [](const auto&, const auto&) {}),
-        questions(thread, [this](ConnId conn, wire::ApiReply reply) { answers.emplace_back(conn, std::move(reply)); }) {
+        questions(thread, [this](ConnId conn, uint32_t uid, wire::ApiReply reply, const sched::PendingJob* waiting) {
+          answers.emplace_back(conn, std::move(reply));
+          askers.push_back(uid);
+          asked_before.push_back(waiting != nullptr ? waiting->id : base::JobId());
+        }) {
     sched::PartitionFacts main;
     main.name = "main";
     main.nodes = {"n1"};
@@ -93,6 +99,23 @@ TEST(Questions, AUserHasFourInLine) {
   w.questions.forget(5);
   ASSERT_TRUE(w.wait(5));
   EXPECT_EQ(w.answers.back().first, 4U) << "5 was closed, and 19 was served in turn";
+}
+
+TEST(Questions, AJobThatWouldWaitIsHandedOnBeforeItIsSubmitted) {
+  Asked w;
+  const auto ask = [&w](ConnId conn, uint32_t gpus) {
+    AskOutlooks out{.conn = conn, .uid = 1000};
+    out.asked.push_back(sched::testing::pending(9, sched::testing::gang(1, gpus)));
+    out.reply.mutable_submit();
+    return w.questions.ask(std::move(out));
+  };
+  ASSERT_TRUE(ask(1, 8));
+  ASSERT_TRUE(ask(2, 3));
+  ASSERT_TRUE(w.questions.ask(Asked::question(3, 1001, {}, {})));
+  ASSERT_TRUE(w.wait(3));
+  EXPECT_THAT(w.asked_before, ElementsAre(base::JobId(9), base::JobId(), base::JobId()))
+      << "one starts now, and one is in the queue";
+  EXPECT_THAT(w.askers, ElementsAre(1000, 1000, 1001));
 }
 
 TEST(Questions, UsersAreServedInTurn) {

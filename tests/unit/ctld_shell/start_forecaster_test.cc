@@ -1,5 +1,5 @@
 // Forecasts beside the scheduler's thread: again and again, never two at once, and none after the end.
-#include "ctld/shell/start_forecaster.h"
+#include "ctld/shell/forecasts/start_forecaster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
