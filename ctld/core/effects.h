@@ -148,6 +148,7 @@ struct AskOutlooks {
   wire::ApiReply reply;
   std::vector<sched::PendingJob> asked;
   std::vector<uint32_t> series;  ///< Of each offer: of those with the same number the first that starts now is enough.
+  bool wants_range = false;      ///< Of a job that is not submitted and would wait: when it probably starts.
 };
 /// Answer with the figures of the controller: `reply` has those of jobs; the scheduler's and those of requests are the
 /// shell's.

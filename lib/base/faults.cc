@@ -22,7 +22,10 @@ Status Faults::status() const {
   std::string lines;
   for (size_t i = 0; i < std::min(all_.size(), kMost); ++i) lines += (i == 0 ? "" : "\n") + all_[i].text();
   if (all_.size() > kMost) lines += fmt::format("\nand {} more", all_.size() - kMost);
-  return fail(all_.front().code, std::move(lines));
+  Error out = all_.front();  // which alone has its sentence: Slurm would tell no other
+  out.what = std::move(lines);
+  out.hint.clear();
+  return tl::unexpected(std::move(out));
 }
 
 Error after(std::string_view prefix, const Error& error) {

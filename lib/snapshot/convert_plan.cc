@@ -21,20 +21,21 @@ void set_stood(wire::SnapshotQosStood& to, const sched::QosStood& qos) {
 sched::QosStood stood_from(const wire::SnapshotQosStood& w) { return {w.name(), w.held(), w.guaranteed(), w.fair()}; }
 
 void set_ground(wire::SnapshotGround& to, const sched::Ground& ground) {
-  const auto& [asked, own, from, by, priority, victim_priority] = ground;
+  const auto& [asked, own, from, by, priority, victim_priority, is_extension] = ground;
   to.set_asked(asked);
   set_stood(*to.mutable_own(), own);
   set_stood(*to.mutable_from(), from);
   to.set_by(static_cast<uint32_t>(by));
   to.set_priority(priority);
   to.set_victim_priority(victim_priority);
+  to.set_is_extension(is_extension);
 }
 
 Result<sched::Ground> ground_from(const wire::SnapshotGround& w) {
   if (w.by() > static_cast<uint32_t>(model::Reclaim::kFairShare))
     return base::invalid("the snapshot is damaged: an unknown comparison of quotas");
   return sched::Ground{w.asked(),    stood_from(w.own()), stood_from(w.from()), static_cast<model::Reclaim>(w.by()),
-                       w.priority(), w.victim_priority()};
+                       w.priority(), w.victim_priority(), w.is_extension()};
 }
 
 struct DecisionWriter {

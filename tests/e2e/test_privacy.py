@@ -73,6 +73,7 @@ gcontrol top ID
 gangway why ID
 gangway why ID --json
 gangway quota explain ID normal
+gangway quota explain ID
 gprio -j ID
 gacct -j ID
 gacct -j ID --json

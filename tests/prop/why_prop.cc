@@ -107,7 +107,8 @@ std::set<JobId> begun(const World& w, JobId of) {
   if (of == JobId()) return out;
   const auto& jobs = w.core->jobs();
   const auto asked = jobs.find(of);
-  const bool is_of_array = asked != jobs.end() && asked->second.spec.array.has_value();
+  const bool is_of_array =
+      asked != jobs.end() && asked->second.spec.array.has_value() && asked->second.spec.array->job == of;
   for (const auto& [id, job] : jobs) {
     const bool is_meant =
         is_of_array ? job.spec.array && job.spec.array->job == asked->second.spec.array->job : id == of;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -39,21 +40,44 @@ const client::CommandDoc kExplainDoc = {
     {},
 };
 
-bool is_by_quotas(const wire::HistoryEvent& event) { return event.kind() == model::kByQuotas; }
+/// The tasks of an array, the first component of a heterogeneous job, in whose history all that is told: of others the
+/// job itself. Those that ended long ago are in the store alone.
+base::Result<std::vector<uint32_t>> looked_at(const client::Program& program, uint32_t id) {
+  wire::ApiRequest request;
+  request.mutable_list_jobs()->mutable_filter()->add_ids(id);
+  request.mutable_list_jobs()->mutable_filter()->set_all_states(true);
+  GW_TRY(reply, ask_controller(program, request));
+  std::set<uint32_t> ids = {id};
+  for (const wire::Job& job : reply.list_jobs().jobs())
+    ids.insert(job.spec().het_job() != 0 ? job.spec().het_job() : job.id());
+  return std::vector<uint32_t>(ids.begin(), ids.end());
+}
 
 int explain_past(const client::Program& program, const std::string& word, const JobIds& job, bool json) {
+  constexpr size_t kMost = 100;
   const auto id = number_of(program, job);
   if (!id) return failed(program, id.error());
-  wire::ApiRequest request;
-  request.mutable_list_events()->set_job(*id);
-  request.mutable_list_events()->set_last(wire::kMostEvents);
-  const auto reply = ask_controller(program, request);
-  if (!reply) return failed(program, reply.error());
-  const auto& events = reply->list_events().events();
-  const bool has_any = std::any_of(events.begin(), events.end(), is_by_quotas);
-  const std::string text = json ? past_json(word, reply->list_events()) : past_text(word, reply->list_events());
-  if (!client::print_out(text)) return client::kExitFailed;
-  return has_any ? client::kExitOk : kMayNot;
+  auto ids = looked_at(program, *id);
+  if (!ids) return failed(program, ids.error());
+  if (ids->size() > kMost)
+    client::print_note(
+        program, fmt::format("of {} tasks the first {} are looked at; name others: {}_TASK", ids->size(), kMost, word));
+  ids->resize(std::min(ids->size(), kMost));
+  std::vector<PastEvent> events;
+  for (const uint32_t one : *ids) {
+    wire::ApiRequest request;
+    request.mutable_list_events()->set_job(one);
+    request.mutable_list_events()->set_last(wire::kMostEvents);
+    const auto reply = ask_controller(program, request);
+    const bool is_unknown = !reply && reply.error().code == base::ErrorCode::kNotFound;
+    if (is_unknown && one == *id && ids->size() > 1) continue;  // of an array whose last task is forgotten
+    if (!reply) return failed(program, reply.error());
+    for (const wire::HistoryEvent& event : reply->list_events().events())
+      if (event.kind() == model::kByQuotas) events.push_back({one, event.time_us(), event.text()});
+  }
+  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
+  if (!client::print_out(json ? past_json(word, events) : past_text(word, events))) return client::kExitFailed;
+  return events.empty() ? kMayNot : client::kExitOk;
 }
 
 int explain(const Invocation& call) {
@@ -137,25 +161,24 @@ std::string explain_json(const std::string& preemptor, const std::string& from, 
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string past_text(const std::string& job, const wire::ListEventsReply& told) {
-  std::string out;
-  for (const wire::HistoryEvent& event : told.events())
-    if (is_by_quotas(event))
-      out += fmt::format("{} {}\n", base::format_time({event.time_us()}), base::printable(event.text(), SIZE_MAX));
-  if (out.empty())
+std::string past_text(const std::string& word, const std::vector<PastEvent>& events) {
+  if (events.empty())
     return fmt::format("The history of job {} has no preemption: nobody took from it, and it took from nobody\n",
-                       base::printable(job));
+                       base::printable(word));
+  std::string out;
+  for (const PastEvent& event : events)
+    out += fmt::format("{} job {}: {}\n", base::format_time({event.time_us}), event.job,
+                       base::printable(event.text, SIZE_MAX));
   return out;
 }
 
-std::string past_json(const std::string& job, const wire::ListEventsReply& told) {
+std::string past_json(const std::string& word, const std::vector<PastEvent>& events) {
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
-  j["job"] = job;
+  j["job"] = word;
   j["preemptions"] = nlohmann::ordered_json::array();
-  for (const wire::HistoryEvent& event : told.events())
-    if (is_by_quotas(event))
-      j["preemptions"].push_back({{"time", event.time_us() / 1'000'000}, {"text", event.text()}});
+  for (const PastEvent& event : events)
+    j["preemptions"].push_back({{"job_id", event.job}, {"time", event.time_us / 1'000'000}, {"text", event.text}});
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

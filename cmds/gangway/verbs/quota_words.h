@@ -17,10 +17,16 @@ std::string explain_text(const std::string& preemptor, const std::string& from, 
 /// {"schema_version", "preemptor", "from", "may", "rule", "gpus", "lines": [...]}
 std::string explain_json(const std::string& preemptor, const std::string& from, const wire::ExplainQuotaReply& told);
 
-/// What the history of a job says of preemptions: a line for each, with its time.
-std::string past_text(const std::string& job, const wire::ListEventsReply& told);
-/// {"schema_version", "job", "preemptions": [{"time", "text"}]}
-std::string past_json(const std::string& job, const wire::ListEventsReply& told);
+/// What a history says of a preemption.
+struct PastEvent {
+  uint32_t job = 0;
+  int64_t time_us = 0;
+  std::string text = {};
+};
+/// A line for each, with its time and job; `word`: as the job was asked about.
+std::string past_text(const std::string& word, const std::vector<PastEvent>& events);
+/// {"schema_version", "job", "preemptions": [{"job_id", "time", "text"}]}
+std::string past_json(const std::string& word, const std::vector<PastEvent>& events);
 
 /// The job that is meant: the one operand, else $GANGWAY_JOB_ID, else $SLURM_JOB_ID (null: not set). Errors: outside a
 /// job, not one job.

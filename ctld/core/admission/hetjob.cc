@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/faults.h"
 #include "ctld/core/admission/kinds.h"
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/reservation_rules.h"
@@ -82,9 +83,7 @@ base::Result<std::vector<model::JobSpec>> accept_components(Core& core, const Ca
     return base::invalid(fmt::format("a heterogeneous job has at most {} components", kMost + 1));
   for (int k = 0; k < request.components_size(); ++k) {
     auto spec = accept_component(core, caller, request.components(k), leader);
-    if (!spec)
-      return base::fail(spec.error().code, fmt::format("component {}: {}", k + 1, spec.error().what),
-                        spec.error().hint);
+    if (!spec) return tl::unexpected(base::after(fmt::format("component {}: ", k + 1), spec.error()));
     out.push_back(std::move(*spec));
   }
   if (out.empty()) return out;

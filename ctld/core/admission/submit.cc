@@ -100,14 +100,15 @@ base::Status check_with_cluster(const Core& core, const Caller& caller, const wi
   const base::Status place = route(core, caller, spec, qos.has_value());
   if (!is_qos_of_account) faults.add(qos);
   faults.add(place);
+  const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
+  const bool has_place = qos && place;
+  if (has_place) faults.add(check_times_of(core, caller, spec, jobs));  // the reservation must be as long
   faults.add(check_named_reservation(core, spec));
   if (leave_out_licenses(core, spec))
     warnings.push_back("left out: --licenses (licences are not counted: `licenses` of the configuration names none)");
   faults.add(check_licenses(core, spec));
   faults.add(check_dependency(core, caller, spec.dependency, {}));
-  if (!qos || !place) return faults.status();
-  const size_t jobs = spec.array ? spec.array->count : 1 + static_cast<size_t>(request.components_size());
-  faults.add(check_times_of(core, caller, spec, jobs));
+  if (!has_place) return faults.status();
   faults.add(base::with_sentence(check_budgets(core, spec, warnings), kPolicy));
   faults.add(base::with_sentence(check_runnable(core, spec), "Requested node configuration is not available"));
   return faults.status();
@@ -155,6 +156,7 @@ void test_only(Core& core, ConnId conn, const Caller& caller, const wire::ApiReq
   AskOutlooks ask;
   ask.conn = conn;
   ask.uid = caller.uid;
+  ask.wants_range = !components.front().launch.slurm_names;  // Slurm's commands have no words for it
   ask.reply.set_id(request.id());
   wire::SubmitReply& verdict = *ask.reply.mutable_submit();
   verdict.set_cluster(core.settings.cluster);

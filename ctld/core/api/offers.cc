@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "ctld/core/admission/update_job.h"
-#include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/facts.h"
 #include "model/blocker.h"
 #include "wire/convert.h"
@@ -237,23 +235,17 @@ bool is_as_it_is(const Core& core, const std::vector<SpecOf>& after) {
                      [&](const SpecOf& of) { return of.second == core.jobs.at(of.first).spec; });
 }
 
-/// What names all tasks that wait; of another job nothing.
-std::optional<wire::TasksOfArray> waiting_tasks(const Core& core, const model::Job& job) {
-  if (!job.spec.array) return std::nullopt;
-  wire::TasksOfArray named;
-  named.set_array(job.spec.array->job.value);
-  wire::to_wire(tasks_waiting_with(core, job), *named.mutable_tasks());
-  return named;
-}
-
 }  // namespace
 
-Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::Blockers& blockers) {
+Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::TaskSet& tasks,
+                  const model::Blockers& blockers) {
   Offers out;
+  wire::TasksOfArray named;
+  wire::to_wire(tasks, *named.mutable_tasks());
+  if (job.spec.array) named.set_array(job.spec.array->job.value);
   std::vector<JobId> components = other_components(core, job);
   components.insert(components.begin(), job.id);
   const size_t most = most_tried(core, components);
-  const std::optional<wire::TasksOfArray> tasks = waiting_tasks(core, job);
   uint32_t number = 0;
   size_t tried = 0;
   for (Series& series : series_of(core, components, blockers)) {
@@ -268,7 +260,7 @@ Offers offers_for(const Core& core, const Caller& caller, const model::Job& job,
       auto after = specs_after(core, caller, series.of, change);
       if (!after || is_as_it_is(core, *after) || spent_budget_of(core, after->front().second) != nullptr) continue;
       if (job.spec.is_het()) change.add_ids(series.of.value);
-      if (tasks) *change.add_tasks() = *tasks;
+      if (job.spec.array) *change.add_tasks() = named;
       out.all.push_back({std::move(change), std::move(*after), number});
     }
   }

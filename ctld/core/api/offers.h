@@ -26,7 +26,9 @@ struct Offers {
 };
 
 /// `blockers`: what keeps it waiting. Changes that are about these come first. Of a heterogeneous job what each of the
-/// components asks for is changed, in turn; of an array all its tasks that have not been made.
-Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::Blockers& blockers);
+/// components asks for is changed, in turn. `tasks`: of an array those that a change is to be made of, which the job is
+/// the next of.
+Offers offers_for(const Core& core, const Caller& caller, const model::Job& job, const model::TaskSet& tasks,
+                  const model::Blockers& blockers);
 
 }  // namespace gw::ctld

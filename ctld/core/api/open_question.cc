@@ -34,7 +34,7 @@ wire::ApiReply OpenQuestion::answer() {
 }
 
 const sched::PendingJob* OpenQuestion::waits_for_a_start() const {
-  if (!question_.reply.has_submit() || question_.asked.empty()) return nullptr;
+  if (!question_.wants_range || question_.asked.empty()) return nullptr;
   const auto when = static_cast<model::When>(question_.reply.submit().outlook().when());
   return when == model::When::kPlanned || when == model::When::kUnknown ? &question_.asked.front() : nullptr;
 }

@@ -26,7 +26,7 @@ class OpenQuestion {
   void take(const sched::QuotaPath& path);
   /// Once everything has been asked.
   wire::ApiReply answer();
-  /// The job, where it was asked about before it is submitted and would not start now.
+  /// The job, where the range of its start is wanted and it would not start now.
   const sched::PendingJob* waits_for_a_start() const;
   uint32_t uid() const { return question_.uid; }
 

@@ -36,11 +36,11 @@ sched::PendingJob asked_of(const Core& core, const model::Job& job) {
 }
 
 /// Why no changes are tried; empty: they are.
-std::string_view no_offers_why(const Core& core, const Caller& caller, const model::Job& job) {
+std::string_view no_offers_why(const Core& core, const Caller& caller, const model::Job& job,
+                               const model::TaskSet& tasks) {
   constexpr size_t kMostNamed = 32;
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return "it is somebody else's";
-  if (job.spec.array && tasks_waiting_with(core, job).ranges().size() > kMostNamed)
-    return "its tasks that wait lie too far apart to be named in one command";
+  if (tasks.ranges().size() > kMostNamed) return "its tasks that wait lie too far apart to be named in one command";
   return {};
 }
 
@@ -114,6 +114,24 @@ void keep_told_start(wire::WhyJobReply& out) {
   shown.clear_partition();
   shown.clear_waits_for();
   shown.clear_waits_for_more();
+}
+
+/// `next`: whom the scheduler is asked about, for the job.
+void add_offers(const Core& core, const Caller& caller, const model::Job& job, const model::Job& next,
+                AskOutlooks& ask) {
+  wire::WhyJobReply& reply = *ask.reply.mutable_why_job();
+  const model::TaskSet tasks = job.spec.array ? tasks_like(core, job, next) : model::TaskSet();
+  reply.set_no_offers_why(std::string(no_offers_why(core, caller, job, tasks)));
+  if (reply.no_offers_why().empty() && reply.is_kept()) reply.set_no_offers_why("it is kept from the scheduler");
+  if (!reply.no_offers_why().empty()) return;
+  Offers offers = offers_for(core, caller, job.spec.is_het() ? job : next, tasks,
+                             wire::blockers_from(reply.job().status().waiting().blockers()));
+  reply.set_offers_cut(offers.is_cut);
+  for (Offer& offer : offers.all) {
+    ask.asked.push_back(asked_after(core, next, std::move(offer.after)));
+    ask.series.push_back(offer.series);
+    *reply.add_offers()->mutable_change() = std::move(offer.change);
+  }
 }
 
 }  // namespace
@@ -202,20 +220,11 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
   if (job->waiting() == nullptr || leader.waiting() == nullptr)
     return core.out.reply(conn, request.id(), std::move(ask.reply));
   if (!leader.spec.reservation.empty()) admit_to_reservation(core, leader.spec);  // of one that is kept nobody was told
-  ask.asked.push_back(asked_of(core, leader));
-  if (request.why_job().offers()) {
-    reply.set_no_offers_why(std::string(no_offers_why(core, caller, *job)));
-    if (reply.no_offers_why().empty() && reply.is_kept()) reply.set_no_offers_why("it is kept from the scheduler");
-    Offers offers;
-    if (reply.no_offers_why().empty())
-      offers = offers_for(core, caller, *job, wire::blockers_from(reply.job().status().waiting().blockers()));
-    reply.set_offers_cut(offers.is_cut);
-    for (Offer& offer : offers.all) {
-      ask.asked.push_back(asked_after(core, leader, std::move(offer.after)));
-      ask.series.push_back(offer.series);
-      *reply.add_offers()->mutable_change() = std::move(offer.change);
-    }
-  }
+  const model::Job& next = job->spec.is_het() ? leader : next_of(core, *job);
+  if (next.spec.array && &next != job)  // what is told of the array is told of its next task
+    *reply.mutable_job()->mutable_status()->mutable_waiting() = job_to_wire(core, next).status().waiting();
+  ask.asked.push_back(asked_of(core, next));
+  if (request.why_job().offers()) add_offers(core, caller, *job, next, ask);
   core.out.send(std::move(ask));
 }
 

@@ -202,27 +202,55 @@ std::vector<NamedTasks> find_tasks(const Core& core, JobId id, const TaskSet& as
   return out;
 }
 
-TaskSet tasks_waiting_with(const Core& core, const Job& job) {
+namespace {
+
+/// Of one with very many tasks in memory these are not looked at.
+const ArrayTable::Array* whole_array(const Core& core, const Job& job) {
   constexpr size_t kMostLookedAt = 10'000;
+  if (!job.spec.array || job.spec.array->job != job.id) return nullptr;
+  const ArrayTable::Array* array = core.jobs.arrays().find(job.id);
+  return array == nullptr || array->jobs.size() > kMostLookedAt ? nullptr : array;
+}
+
+bool asks_for_the_same(const model::JobSpec& a, const model::JobSpec& b) {
+  return a.request == b.request && a.time_limit == b.time_limit && a.qos == b.qos && a.partitions == b.partitions &&
+         a.reservation == b.reservation && a.licenses == b.licenses;
+}
+
+}  // namespace
+
+const Job& next_of(const Core& core, const Job& job) {
+  if (const ArrayTable::Array* array = whole_array(core, job))
+    for (const auto& [task, id] : array->jobs) {
+      const Job& next = core.jobs.at(id);
+      if (next.waiting() != nullptr && next.waiting()->reason == model::WaitReason::kNone) return next;
+    }
+  return job;
+}
+
+TaskSet tasks_like(const Core& core, const Job& job, const Job& next) {
   const ArrayTable& arrays = core.jobs.arrays();
-  const ArrayTable::Array* array = arrays.find(job.spec.array->job);
   std::vector<std::string> texts;
-  if (array == nullptr || array->jobs.size() > kMostLookedAt) {
-    const TaskSet* own = arrays.tasks_of(job);
-    texts.push_back(own != nullptr ? own->text() : std::to_string(job.spec.array->task));
-  } else {
+  const auto is_like = [&](JobId id) {
+    const Job& other = core.jobs.at(id);
+    return other.waiting() != nullptr && asks_for_the_same(other.spec, next.spec);
+  };
+  if (const ArrayTable::Array* array = whole_array(core, job)) {
     std::optional<uint32_t> first, last;  // of those that follow each other
     const auto put = [&] {
       if (first) texts.push_back(*first == *last ? std::to_string(*first) : fmt::format("{}-{}", *first, *last));
     };
     for (const auto& [task, id] : array->jobs) {
-      if (core.jobs.at(id).waiting() == nullptr) continue;
+      if (!is_like(id)) continue;
       if (!last || task != *last + 1) put(), first = task;
       last = task;
     }
     put();
     for (const auto& [part, tasks] : array->parts)
-      if (core.jobs.at(part).waiting() != nullptr) texts.push_back(tasks.text());
+      if (is_like(part)) texts.push_back(tasks.text());
+  } else {
+    const TaskSet* own = arrays.tasks_of(job);
+    texts.push_back(own != nullptr ? own->text() : std::to_string(job.spec.array->task));
   }
   return TaskSet::parse(base::join(texts, ",")).value_or(TaskSet());
 }

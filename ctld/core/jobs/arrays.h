@@ -41,9 +41,11 @@ struct NamedTasks {
 };
 /// Who has these tasks; there may be some that nobody has.
 std::vector<NamedTasks> find_tasks(const Core& core, JobId array, const model::TaskSet& asked);
-/// The tasks that wait of the array that the job is a task or a part of; of one with very many tasks in memory the
-/// job's own alone.
-model::TaskSet tasks_waiting_with(const Core& core, const model::Job& job);
+/// Of an array that is asked about by its own number the task that is next in line, else the job itself.
+const model::Job& next_of(const Core& core, const model::Job& job);
+/// Tasks that a change of the job is one of, too: of an array by its own number all that wait and ask for the same,
+/// else its own.
+model::TaskSet tasks_like(const Core& core, const model::Job& job, const model::Job& next);
 
 /// What becomes of a part that is cut off.
 enum class CutTo : uint8_t {

@@ -55,7 +55,7 @@ void report_move(Core& core, const sched::WouldMove& found) {
   core.out.note(fmt::format("job {} {}", found.job.value, text));
 }
 
-std::string named(const std::vector<JobId>& jobs) {
+std::string named(const std::set<JobId>& jobs) {
   constexpr size_t kMostNamed = 20;
   std::vector<std::string> names;
   for (const JobId job : jobs)
@@ -64,16 +64,15 @@ std::string named(const std::vector<JobId>& jobs) {
   return base::join(names, ", ") + (more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
-/// In the history of who goes: what that was decided by.
-void tell_ground(Core& core, const sched::Preempt& victim, JobId whole) {
-  const Job* job = core.jobs.find(whole);
-  if (job == nullptr || (!victim.ground && !victim.is_move)) return;
-  std::string_view what = victim.is_suspended ? "suspended" : "preempted";
-  if (victim.job.value >= sched::kFirstHoldingId) what = "made smaller";
+/// In the history of who goes: what that was decided by; empty: by nothing that has figures.
+std::string ground_text(const sched::Preempt& victim) {
   const uint32_t whom = victim.beneficiary.value;
-  core.out.job_event(*job, std::string(model::kByQuotas),
-                     victim.is_move ? fmt::format("moved for job {}; it starts again elsewhere at once", whom)
-                                    : fmt::format("{} for job {}: {}", what, whom, words(*victim.ground, victim.rule)));
+  if (victim.is_move) return fmt::format("moved for job {}; it starts again elsewhere at once", whom);
+  if (!victim.ground) return {};
+  const std::string_view what = victim.ground->is_extension ? "made smaller"
+                                : victim.is_suspended       ? "suspended"
+                                                            : "preempted";
+  return fmt::format("{} for job {}: {}", what, whom, words(*victim.ground, victim.rule));
 }
 
 }  // namespace
@@ -143,14 +142,16 @@ bool preempt(Core& core, const sched::Preempt& victim) {
 }
 
 void tell_displaced(Core& core, const std::vector<const sched::Preempt*>& leaving) {
-  std::map<std::tuple<JobId, bool, int>, std::vector<JobId>> by_whom;
-  std::map<std::pair<JobId, std::string>, std::vector<JobId>> by_ground;
+  std::map<std::tuple<JobId, bool, int>, std::set<JobId>> by_whom;
+  std::map<std::pair<JobId, std::string>, std::set<JobId>> by_ground;
+  std::set<std::pair<JobId, std::string>> told;  // of a gang that loses several parts once
   for (const sched::Preempt* victim : leaving) {
     const JobId whole = core.placements.job_of(victim->job).value_or(victim->job);  // of an elastic gang a part leaves
     if (whole.value >= sched::kFirstHoldingId) continue;
-    by_whom[{victim->beneficiary, victim->is_move, victim->rule}].push_back(whole);
-    if (victim->ground) by_ground[{victim->beneficiary, words(*victim->ground, victim->rule)}].push_back(whole);
-    tell_ground(core, *victim, whole);
+    by_whom[{victim->beneficiary, victim->is_move, victim->rule}].insert(whole);
+    if (victim->ground) by_ground[{victim->beneficiary, words(*victim->ground, victim->rule)}].insert(whole);
+    if (const std::string text = ground_text(*victim); !text.empty() && told.emplace(whole, text).second)
+      if (const Job* job = core.jobs.find(whole)) core.out.job_event(*job, std::string(model::kByQuotas), text);
   }
   for (const auto& [why, victims] : by_whom) {
     const auto& [id, is_move, rule] = why;

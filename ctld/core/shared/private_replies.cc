@@ -104,11 +104,13 @@ void hide(const Sight& sight, wire::Outlook& outlook) {
 void hide(const Sight& sight, RepeatedPtrField<wire::HistoryEvent>& events, uint32_t owner = UINT32_MAX) {
   for (wire::HistoryEvent& event : events) {
     const bool is_by_owner = event.has_uid() && event.uid() == owner;
+    // What others ask for is theirs, as is what they use.
+    if (event.kind() == model::kByQuotas &&
+        (sight.hidden().usage || sight.hidden().users || sight.without_jobs(event.text()) != event.text()))
+      event.set_text("the figures are private");
     event.set_text(is_by_owner ? sight.without_jobs(event.text()) : sight.without_names(event.text()));
     // Where others are to leave, or could be moved to. Where the job itself was it may know.
     if (event.kind() == "would move" || event.kind() == "nominated") event.set_text(sight.without_nodes(event.text()));
-    if (event.kind() == model::kByQuotas && (sight.hidden().usage || sight.hidden().users))
-      event.set_text("by figures that are private");
     if (event.has_uid() && !is_by_owner && !sight.sees_uid(event.uid())) event.clear_uid();
   }
 }

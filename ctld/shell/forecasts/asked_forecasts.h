@@ -28,9 +28,10 @@ class AskedForecasts {
     std::function<forecast::StartRange(const forecast::StartRange& drawn, base::Time now)> widened;
     std::function<void(ConnId conn, wire::ApiReply reply)> answer;
   };
-  static constexpr size_t kMostWaiting = 5'000;              ///< Jobs of a queue that is continued.
-  static constexpr size_t kMostAsked = 4;                    ///< Questions that wait.
-  static constexpr base::Duration kMost = base::seconds(2);  ///< Of a core, for a question.
+  static constexpr size_t kMostWaiting = 5'000;                 ///< Jobs of a queue that is continued.
+  static constexpr size_t kMostAsked = 4;                       ///< Questions that wait.
+  static constexpr base::Duration kMost = base::seconds(2);     ///< Of a core, for a question,
+  static constexpr base::Duration kLongest = base::seconds(4);  ///< and so long at most.
 
   AskedForecasts(io::Loop& loop, SchedulerThread& scheduler, Sources sources)
       : scheduler_(scheduler), sources_(std::move(sources)), thread_(loop) {}
@@ -45,13 +46,15 @@ class AskedForecasts {
  private:
   SchedulerThread& scheduler_;
   const Sources sources_;
-  std::deque<Unforeseen> waiting_;  // the first of them is looked at
+  std::deque<Unforeseen> waiting_;              // the first of them is looked at
+  std::map<uint32_t, base::Duration> resting_;  // by user: until then on the monotonic clock
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   ForecastThread thread_;
 
   void begin();
   void draw(std::shared_ptr<const sched::PassInput> input);
-  void finish(const base::Result<ForecastThread::Drawn>& drawn, base::Time now);  // of what was looked at
+  void finish(const base::Result<ForecastThread::Drawn>& drawn, base::Time now,
+              base::Duration took);  // of what was looked at
 };
 
 }  // namespace gw::ctld

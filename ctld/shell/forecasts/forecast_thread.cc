@@ -45,7 +45,11 @@ void ForecastThread::run(Work work, DoneFn done) {
     question.jobs = work.jobs;
     question.seed = static_cast<uint64_t>(work.input->now.us);
     question.most_passes = UINT64_MAX;
-    question.go_on = [this, most = work.most] { return !is_stopping_ && thread_time() < most; };
+    const base::Duration began = io::Loop::monotonic();
+    question.go_on = [this, &work, began] {
+      const bool is_late = work.longest != base::kUnlimited && io::Loop::monotonic() - began >= work.longest;
+      return !is_stopping_ && !is_late && thread_time() < work.most;
+    };
     const auto drawn = std::make_shared<base::Result<Drawn>>(estimate(*work.input, work.known, question));
     poster_.post([alive, finish, drawn, took = thread_time()] {
       if (*alive) (*finish)(*drawn, took);

@@ -22,8 +22,9 @@ class ForecastThread {
   struct Work {
     std::shared_ptr<const sched::PassInput> input;
     forecast::RunTimes known;
-    std::set<base::JobId> jobs;  ///< Empty: all that wait.
-    base::Duration most = {};    ///< Of a core.
+    std::set<base::JobId> jobs;                 ///< Empty: all that wait.
+    base::Duration most = {};                   ///< Of a core,
+    base::Duration longest = base::kUnlimited;  ///< and on the clock.
   };
   /// `took`: of a core. Errors: kUnavailable: there was not time enough.
   using DoneFn = std::function<void(const base::Result<Drawn>& drawn, base::Duration took)>;

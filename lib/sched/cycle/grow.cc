@@ -172,9 +172,9 @@ uint32_t take_for_growth(Session& session, Growing& g) {
     return 0;
   }
   Group group;
-  for (JobId id : evicted.victims)
-    if (session.trial.may_stay(id))
-      group.decisions.emplace_back(told_to_go(session, g.gang.id, {g.leaf, least, g.gang.priority}, evicted, id, 5));
+  const Taking taking{g.leaf, least, g.gang.priority, policy.reclaim};
+  for (Preempt& victim : told_to_go(session, g.gang.id, taking, evicted, [](JobId) { return 5; }))
+    if (session.trial.may_stay(victim.job)) group.decisions.emplace_back(std::move(victim));
   if (grace.us == 0) {
     group.decisions.push_back(std::move(placed.decisions.front()));
   } else {

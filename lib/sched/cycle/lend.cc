@@ -222,10 +222,9 @@ void offer_place(Session& session, const Served& served, Time when, const std::v
   if (session.now + grace < when) return session.change_at(when - grace);
   Group group;
   const Evicted going{lent, {}};
-  const Taking taking{served.leaf, *served.amounts, served.job.priority};
-  for (JobId id : lent)
-    if (session.trial.may_stay(id))
-      group.decisions.emplace_back(told_to_go(session, served.job.id, taking, going, id, 5));
+  const Taking taking{served.leaf, *served.amounts, served.job.priority, session.view.policy().reclaim};
+  for (Preempt& victim : told_to_go(session, served.job.id, taking, going, [](JobId) { return 5; }))
+    if (session.trial.may_stay(victim.job)) group.decisions.emplace_back(std::move(victim));
   send_off(session, going);
   session.plan.groups.push_back(std::move(group));
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -178,9 +180,10 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
 }
 
 /// Told before one of them is suspended instead, or runs on until it has left.
-Preempt telling(const Session& session, const Served& served, const Evicted& evicted, JobId victim) {
-  return told_to_go(session, served.job.id, {served.leaf, *served.amounts, served.job.priority}, evicted, victim,
-                    rule_of(session, served, victim));
+std::vector<Preempt> telling(const Session& session, const Served& served, const Evicted& evicted) {
+  const Taking taking{served.leaf, *served.amounts, served.job.priority, session.view.policy().reclaim};
+  return told_to_go(session, served.job.id, taking, evicted,
+                    [&](JobId victim) { return rule_of(session, served, victim); });
 }
 
 /// Where the job will be once all that were evicted for it have left, and stay until its end.
@@ -225,14 +228,9 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
                       Trial::Mark mark) {
   Group group, placed;
   Duration grace = {};
-  for (JobId id : evicted.victims) {
-    const bool is_moved = std::find(evicted.moved.begin(), evicted.moved.end(), id) != evicted.moved.end();
-    grace = std::max(grace, grace_of(session, id));
-    if (!session.trial.may_stay(id)) continue;
-    if (is_moved)
-      group.decisions.emplace_back(Preempt{id, served.job.id, grace_of(session, id), 0, true});
-    else
-      group.decisions.emplace_back(telling(session, served, evicted, id));
+  for (Preempt& victim : telling(session, served, evicted)) {
+    grace = std::max(grace, victim.grace);
+    if (session.trial.may_stay(victim.job)) group.decisions.emplace_back(std::move(victim));
   }
   const Duration limit = served.job.time_limit;
   const bool is_found =
@@ -261,8 +259,7 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
 bool start_in_place_of(Session& session, Served& served, const PartitionFacts& partition, const Evicted& evicted,
                        Trial::Mark mark) {
   if (!evicted.moved.empty()) return start_with_moves(session, served, partition, evicted, mark);
-  std::vector<Preempt> leaving;
-  for (JobId id : evicted.victims) leaving.push_back(telling(session, served, evicted, id));
+  std::vector<Preempt> leaving = telling(session, served, evicted);
   Group group;
   Duration grace = {};
   for (Preempt& victim : leaving) {
@@ -295,21 +292,33 @@ bool lacks_license(const Session& session, const Served& served) {
 
 }  // namespace
 
-Preempt told_to_go(const Session& session, JobId beneficiary, const Taking& taking, const Evicted& evicted,
-                   JobId victim, int rule) {
-  Preempt out{victim, beneficiary, grace_of(session, victim), rule};
-  std::vector<const QuotaLedger::Holder*> gone, staying;
+std::vector<Preempt> told_to_go(const Session& session, JobId beneficiary, const Taking& taking, const Evicted& evicted,
+                                const std::function<int(JobId)>& rule) {
+  const std::set<JobId> moved(evicted.moved.begin(), evicted.moved.end());
+  std::set<JobId> seen;  // an extension may go by itself and with its gang
+  std::vector<const QuotaLedger::Holder*> gone;
+  std::optional<Quotas> changed;
+  const auto quotas = [&]() -> Quotas& { return changed ? *changed : changed.emplace(session.quotas()); };
   for (JobId id : evicted.victims)
     for (JobId part : session.trial.parts_of(id)) {
-      const QuotaLedger::Holder* holder = session.view.quota().holder(part);
-      gone.push_back(holder);
-      if (!session.trial.is_evicted(part) && !holder->is_leaving) staying.push_back(holder);
+      const QuotaLedger::Holder& holder = *session.view.quota().holder(part);
+      if (holder.is_leaving || session.preempted.contains(part) || !seen.insert(part).second) continue;
+      const bool is_evicted = session.trial.is_evicted(part);
+      if (!moved.contains(id)) gone.push_back(&holder);
+      if (!moved.contains(id) && !is_evicted) quotas().stop(holder);
+      if (moved.contains(id) && is_evicted) quotas().start(holder);  // it goes on elsewhere
     }
-  std::optional<Quotas> without;
-  if (!staying.empty()) without = session.quotas();
-  for (const QuotaLedger::Holder* holder : staying) without->stop(*holder);
-  out.ground = ground_of(without ? *without : session.quotas(), taking, gone, *session.view.quota().holder(victim),
-                         session.view.running().at(victim)->priority);
+  const Exchange exchange(changed ? *changed : session.quotas(), taking, gone);
+  std::vector<Preempt> out;
+  for (JobId id : evicted.victims) {
+    const bool is_move = moved.contains(id);
+    Preempt& told = out.emplace_back(Preempt{id, beneficiary, grace_of(session, id), is_move ? 0 : rule(id), is_move});
+    if (is_move) continue;
+    const PendingJob& running = *session.view.running().at(id);
+    told.ground = exchange.ground(*session.view.quota().holder(id));
+    told.ground->victim_priority = running.priority;
+    told.ground->is_extension = running.gang != JobId();
+  }
   return out;
 }
 

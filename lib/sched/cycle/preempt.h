@@ -3,15 +3,18 @@
 // what it gives away is enough. With a grace period the victims leave first and the place is kept for the job.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "sched/cycle/reclaim.h"
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
 
-/// The decision that one of them goes for a job, by that rule of the quotas, with the figures that it was made by.
-/// Asked while they are evicted in the trial, or have not been told to go yet.
-Preempt told_to_go(const Session& session, JobId beneficiary, const Taking& taking, const Evicted& evicted,
-                   JobId victim, int rule);
+/// The decisions that they go for a job, each by that rule of the quotas, in their order and with the figures that they
+/// were made by. Asked while they are evicted in the trial, or before they are told to go.
+std::vector<Preempt> told_to_go(const Session& session, JobId beneficiary, const Taking& taking, const Evicted& evicted,
+                                const std::function<int(JobId)>& rule);
 
 /// They were told to go: those that go for good no longer count; the moved ones do, since a place is kept for them.
 void send_off(Session& session, const Evicted& evicted);

@@ -10,15 +10,6 @@
 namespace gw::sched {
 namespace {
 
-QosStood stood(const Quotas& after, uint32_t qos, const std::vector<const QuotaLedger::Holder*>& gone) {
-  const QuotaTree& tree = after.tree();
-  QosStood out{tree.words(qos), after.tally().counted[qos][kGpu], after.shares().guaranteed[qos][kGpu],
-               after.shares().fair[qos][kGpu]};
-  for (const QuotaLedger::Holder* holder : gone)
-    if (!holder->is_leaving && tree.common(holder->leaf, qos) == qos) out.held += holder->amounts[kGpu];
-  return out;
-}
-
 std::string gpus(uint64_t milli) { return model::format_amount("gpu", milli); }
 
 std::string standing(const QosStood& qos) {
@@ -41,33 +32,50 @@ std::string reason(const Ground& ground, int rule) {
       return fmt::format("rule 7: of one QOS, with the submitted priority {} over {}", ground.priority,
                          ground.victim_priority);
     default:
-      return "the order of their QOS ranks it first";
+      return ground.is_extension ? "what an elastic job has beyond its smallest size gives way to jobs of its QOS"
+                                 : "the order of the queue ranks it first";
   }
 }
 
 }  // namespace
 
-Ground ground_of(const Quotas& after, const Taking& taking, const std::vector<const QuotaLedger::Holder*>& gone,
-                 const QuotaLedger::Holder& victim, int64_t victim_priority) {
-  const QuotaTree& tree = after.tree();
-  Ground out{taking.amounts[kGpu]};
-  out.priority = taking.priority;
-  out.victim_priority = victim_priority;
-  const uint32_t parting = tree.common(victim.leaf, taking.leaf);
-  const bool is_same = victim.leaf == taking.leaf;
-  const uint32_t own = is_same ? taking.leaf : tree.towards(parting, taking.leaf);
-  const uint32_t from = is_same ? taking.leaf : tree.towards(parting, victim.leaf);
-  out.own = stood(after, own, gone);
-  out.from = stood(after, from, gone);
-  if (is_same) return out;
+Exchange::Exchange(const Quotas& after, const Taking& taking, const std::vector<const QuotaLedger::Holder*>& gone)
+    : after_(after), taking_(taking) {
+  for (const QuotaLedger::Holder* holder : gone)
+    for (uint32_t q = holder->leaf; q != kNoQos; q = after.tree().qos(q).parent) gone_[q] += holder->amounts[kGpu];
+}
+
+QosStood Exchange::stood(uint32_t qos) const {
+  const auto gone = gone_.find(qos);
+  return {after_.tree().words(qos), after_.tally().counted[qos][kGpu] + (gone == gone_.end() ? 0 : gone->second),
+          after_.shares().guaranteed[qos][kGpu], after_.shares().fair[qos][kGpu]};
+}
+
+/// By the guarantee wherever that is enough; the fair share alone decides where the policy has it.
+Reclaim Exchange::comparison(uint32_t own, uint32_t from, const Quantities& victim) const {
   const auto is_by = [&](Reclaim by) {
-    return after.stays_within(own, taking.amounts, by) &&
-           after.would_be_above(from, own, taking.amounts, by, victim.amounts);
+    return after_.stays_within(own, taking_.amounts, by) &&
+           after_.would_be_above(from, own, taking_.amounts, by, victim);
   };
-  if (is_by(Reclaim::kGuaranteed))
-    out.by = Reclaim::kGuaranteed;
-  else if (victim.amounts[kGpu] > 0 || is_by(Reclaim::kFairShare))
-    out.by = Reclaim::kFairShare;
+  if (is_by(Reclaim::kGuaranteed)) return Reclaim::kGuaranteed;
+  if (taking_.policy == Reclaim::kFairShare && (victim[kGpu] > 0 || is_by(Reclaim::kFairShare)))
+    return Reclaim::kFairShare;
+  return victim[kGpu] > 0 ? Reclaim::kGuaranteed : Reclaim::kNone;
+}
+
+Ground Exchange::ground(const QuotaLedger::Holder& victim) const {
+  const QuotaTree& tree = after_.tree();
+  Ground out{taking_.amounts[kGpu]};
+  out.priority = taking_.priority;
+  if (victim.leaf == taking_.leaf) {
+    out.own = out.from = stood(victim.leaf);
+    return out;
+  }
+  const uint32_t parting = tree.common(victim.leaf, taking_.leaf);
+  const uint32_t own = tree.towards(parting, taking_.leaf), from = tree.towards(parting, victim.leaf);
+  out.own = stood(own);
+  out.from = stood(from);
+  out.by = comparison(own, from, victim.amounts);
   return out;
 }
 

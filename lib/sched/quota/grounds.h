@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sched/quota/quota.h"
@@ -27,6 +28,7 @@ struct Ground {
   Reclaim by = Reclaim::kNone;  ///< Of rule 5: by which comparison; kNone: cores of guaranteed GPUs were lent.
   int64_t priority = 0;         ///< As submitted.
   int64_t victim_priority = 0;
+  bool is_extension = false;  ///< The victim is what an elastic gang has beyond its smallest size.
   bool operator==(const Ground&) const = default;
 };
 
@@ -35,11 +37,25 @@ struct Taking {
   uint32_t leaf = 0;
   const Quantities& amounts;
   int64_t priority = 0;
+  Reclaim policy = Reclaim::kFairShare;
 };
 
-/// `after`: with those who are `gone`, and no longer counted, for the job in question.
-Ground ground_of(const Quotas& after, const Taking& taking, const std::vector<const QuotaLedger::Holder*>& gone,
-                 const QuotaLedger::Holder& victim, int64_t victim_priority);
+/// Those who go for one job, together.
+class Exchange {
+ public:
+  /// `after`: with those who are `gone`, each once, no longer counted, and not yet the job. Both outlive this.
+  Exchange(const Quotas& after, const Taking& taking, const std::vector<const QuotaLedger::Holder*>& gone);
+  /// Why that one of them goes; its priority and what it is the caller adds.
+  Ground ground(const QuotaLedger::Holder& victim) const;
+
+ private:
+  const Quotas& after_;
+  const Taking& taking_;
+  std::unordered_map<uint32_t, uint64_t> gone_;  // by QOS: GPUs of those who are
+
+  QosStood stood(uint32_t qos) const;
+  Reclaim comparison(uint32_t own, uint32_t from, const Quantities& victim) const;
+};
 
 /// "it asked for 8 gpu; QOS team-a held ...", for the history of both; `rule` as Preempt::rule.
 std::string words(const Ground& ground, int rule);

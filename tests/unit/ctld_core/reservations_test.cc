@@ -122,6 +122,9 @@ TEST_F(Reserved, RefusesWhoMayNotUseIt) {
   EXPECT_NE(error.find("node n2 of --nodelist is not in reservation course"), std::string::npos) << error;
   submit(1000, gang(1), hours(3), "course");
   EXPECT_NE(error.find("longer than reservation course lasts"), std::string::npos) << error;
+  submit(1000, gang(1), {}, "course");
+  EXPECT_NE(error.find("longer than reservation course lasts"), std::string::npos)
+      << "that of the partition: " << error;
 }
 
 TEST_F(Reserved, TestOnlyLooksAtThem) {

@@ -279,6 +279,38 @@ TEST(Why, TasksThatRunAreLeftAsTheyAre) {
   EXPECT_EQ(wire::from_wire(asked[0].reply.why_job().offers(0).change().tasks(0).tasks())->text(), "2-9");
 }
 
+TEST(Why, ATaskThatIsAskedAboutByItselfIsChangedByItself) {
+  Full w;
+  const JobId id = submit_tasks(w, "1-3");
+  const JobId second = w.core->arrays().find(id)->jobs.at(2);
+  ASSERT_NE(second, id);
+  const AskOutlooks ask = w.question(kCarol, second);
+  EXPECT_EQ(ask.asked.front().id, second);
+  ASSERT_GT(ask.reply.why_job().offers_size(), 0);
+  EXPECT_EQ(wire::from_wire(ask.reply.why_job().offers(0).change().tasks(0).tasks())->text(), "2");
+}
+
+TEST(Why, OfAnArrayTheNextTaskIsAskedAbout) {
+  Full w;
+  const JobId id = submit_tasks(w, "1-3");
+  const JobId first = w.core->arrays().find(id)->jobs.at(1);
+  const AskOutlooks ask = w.question(kCarol, id);
+  EXPECT_EQ(ask.reply.why_job().job().id(), id.value);
+  for (const sched::PendingJob& asked : ask.asked) EXPECT_EQ(asked.id, first) << "those behind it have its place next";
+}
+
+TEST(Why, TasksThatAskForSomethingElseAreLeftAsTheyAre) {
+  Full w;
+  const JobId id = submit_tasks(w, "1-5");
+  wire::ApiRequest r;
+  r.mutable_update_job()->add_ids(w.core->arrays().find(id)->jobs.at(3).value);
+  r.mutable_update_job()->set_time_limit_us(base::minutes(7).us);
+  ASSERT_FALSE(w.ask(kCarol, r).has_error());
+  const AskOutlooks ask = w.question(kCarol, id);
+  ASSERT_GT(ask.reply.why_job().offers_size(), 0);
+  EXPECT_EQ(wire::from_wire(ask.reply.why_job().offers(0).change().tasks(0).tasks())->text(), "1-2,4-5");
+}
+
 TEST(Why, OfTasksThatLieFarApartNoChangesAreTried) {
   Full w;
   std::string tasks = "1";

@@ -92,6 +92,16 @@ TEST(AskedForecasts, TheQueueIsContinuedWithTheJobInIt) {
   EXPECT_EQ(waiting, 2U) << "the queue is as it was";
 }
 
+TEST(AskedForecasts, AllWhoWaitAreBeforeIt) {
+  Unsubmitted w(30);  // more than have a planned start
+  for (int i = 0; i < 40; ++i) w.known.add({0, base::hours(1), base::hours(1)});
+  const base::Time now = base::SystemClock().now();
+  w.ask(7, 1000);
+  ASSERT_TRUE(w.wait(1));
+  ASSERT_TRUE(w.told[0].second.has_start_range());
+  EXPECT_GE(w.told[0].second.start_range().low_us(), (now + base::hours(30)).us);
+}
+
 TEST(AskedForecasts, APlannedStartIsTheLatest) {
   Unsubmitted w(2);
   const base::Time planned = base::SystemClock().now() + base::minutes(30);
@@ -112,6 +122,18 @@ TEST(AskedForecasts, WhoeverFindsNoRoomIsAnsweredWithoutARange) {
   w.ask(13, 2000);
   ASSERT_TRUE(w.wait(7));
   EXPECT_TRUE(w.told.back().second.has_start_range());
+}
+
+TEST(AskedForecasts, WhoAsksAgainAtOnceRests) {
+  Unsubmitted w(20);
+  w.ask(1, 1000);
+  ASSERT_TRUE(w.wait(1));
+  w.ask(2, 1000);
+  EXPECT_THAT(w.order(), ElementsAre(1, 2)) << "at once";
+  EXPECT_FALSE(w.told[1].second.has_start_range());
+  w.ask(3, 1001);
+  ASSERT_TRUE(w.wait(3));
+  EXPECT_TRUE(w.told[2].second.has_start_range());
 }
 
 TEST(AskedForecasts, WhoHasLeftIsForgotten) {

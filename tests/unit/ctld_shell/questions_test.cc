@@ -104,7 +104,7 @@ TEST(Questions, AUserHasFourInLine) {
 TEST(Questions, AJobThatWouldWaitIsHandedOnBeforeItIsSubmitted) {
   Asked w;
   const auto ask = [&w](ConnId conn, uint32_t gpus) {
-    AskOutlooks out{.conn = conn, .uid = 1000};
+    AskOutlooks out{.conn = conn, .uid = 1000, .wants_range = true};
     out.asked.push_back(sched::testing::pending(9, sched::testing::gang(1, gpus)));
     out.reply.mutable_submit();
     return w.questions.ask(std::move(out));

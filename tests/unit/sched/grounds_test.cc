@@ -120,6 +120,64 @@ TEST(Grounds, InsideOneQosThePrioritiesAreTold) {
       "priority 7 over 3");
 }
 
+/// Four nodes of eight GPUs, all held by "a": an elastic gang has one of each node, the rest are jobs of one GPU.
+struct Crowd : testing::Cluster {
+  static constexpr uint32_t kGang = 1;
+
+  explicit Crowd(const std::string& own_of_b = "b") : Cluster(4, machine(32, 8, 512'000)) {
+    apply(QosSet{{lender("a", 0), lender(own_of_b, 32)}});
+    PendingJob elastic = of(kGang, gang(1, 1));
+    elastic.most_tasks = 4;
+    elastic.grows_by_node = true;
+    apply(JobQueued{elastic});
+    for (int i = 0; i < 2; ++i) carry_out();
+    for (uint32_t id = 2; id < 30; ++id) apply(JobQueued{of(id, gang(1, 1))});
+    for (int i = 0; i < 2; ++i) carry_out();
+  }
+  static PendingJob of(uint32_t id, const model::Request& r) {
+    PendingJob job = pending(id, r);
+    job.qos = "a";
+    job.time_limit = base::hours(100);
+    return job;
+  }
+  void carry_out() {
+    for (const Group& g : plan(view, kPass, {}).groups)
+      for (const Decision& d : g.decisions) {
+        if (const auto* s = std::get_if<Start>(&d)) place(s->job, s->allocation, *view.queue().find(s->job));
+        if (const auto* more = std::get_if<Grow>(&d))
+          place(more->extension, more->allocation, extension_of(*view.running().at(JobId(kGang)), more->extension, 1));
+      }
+  }
+  void place(JobId id, const model::Allocation& allocation, const PendingJob& job) {
+    const auto known = std::make_shared<const PendingJob>(job);
+    apply(JobPlaced{id, "main", allocation, Time{1}, Time::never(), known});
+  }
+};
+
+TEST(Grounds, AGangThatGoesWithItsExtensionsIsCountedOnce) {
+  Crowd c;
+  ASSERT_EQ(c.view.present_tasks(JobId(Crowd::kGang)), 4U);
+  PendingJob job = pending(99, gang(4, 8));
+  job.qos = "b";
+  job.time_limit = base::hours(1);
+  c.apply(JobQueued{job});
+  const auto taken = all_of<Preempt>(plan(c.view, kPass, {}));
+  ASSERT_GT(taken.size(), 16U);
+  for (const Preempt& victim : taken) {
+    ASSERT_TRUE(victim.ground);
+    EXPECT_EQ(victim.ground->from, (QosStood{"QOS a", 32 * kGpus, 0, 0})) << victim.job.value;
+  }
+}
+
+TEST(Grounds, WhatAnElasticJobHasBeyondItsSmallestSizeGivesWay) {
+  Crowd c;
+  c.apply(JobQueued{Crowd::of(50, gang(1, 1))});
+  const Preempt taken = victim(plan(c.view, kPass, {}));
+  ASSERT_TRUE(taken.ground);
+  EXPECT_TRUE(taken.ground->is_extension);
+  EXPECT_THAT(words(*taken.ground, taken.rule), HasSubstr("beyond its smallest size gives way"));
+}
+
 TEST(Grounds, JobsOfAQosItselfTakeFromThoseBelowIt) {
   Quarrel c;
   c.set(Reclaim::kFairShare);
