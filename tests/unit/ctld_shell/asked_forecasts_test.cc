@@ -112,8 +112,9 @@ TEST(AskedForecasts, APlannedStartIsTheLatest) {
 
 TEST(AskedForecasts, WhoeverFindsNoRoomIsAnsweredWithoutARange) {
   Unsubmitted w(1);
-  for (ConnId conn = 1; conn <= 4; ++conn) w.ask(conn, 1000 + conn);
-  w.ask(11, 1001);  // has one in line
+  for (ConnId conn = 1; conn <= 3; ++conn) w.ask(conn, 1000 + conn);
+  w.ask(11, 1002);  // has one in line
+  w.ask(4, 1004);
   w.ask(12, 2000);  // four are
   EXPECT_THAT(w.order(), ElementsAre(11, 12)) << "at once";
   ASSERT_TRUE(w.wait(6));
