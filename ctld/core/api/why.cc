@@ -221,8 +221,10 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
     return core.out.reply(conn, request.id(), std::move(ask.reply));
   if (!leader.spec.reservation.empty()) admit_to_reservation(core, leader.spec);  // of one that is kept nobody was told
   const model::Job& next = job->spec.is_het() ? leader : next_of(core, *job);
-  if (next.spec.array && &next != job)  // what is told of the array is told of its next task
+  if (next.spec.array && &next != job) {  // what is told of the array is told of its next task
     *reply.mutable_job()->mutable_status()->mutable_waiting() = job_to_wire(core, next).status().waiting();
+    reply.set_is_kept(is_kept(reply.job()));
+  }
   ask.asked.push_back(asked_of(core, next));
   if (request.why_job().offers()) add_offers(core, caller, *job, next, ask);
   core.out.send(std::move(ask));

@@ -299,6 +299,21 @@ TEST(Why, OfAnArrayTheNextTaskIsAskedAbout) {
   for (const sched::PendingJob& asked : ask.asked) EXPECT_EQ(asked.id, first) << "those behind it have its place next";
 }
 
+TEST(Why, AnArrayIsNotKeptWhereItsLastTaskAloneIs) {
+  Full w;
+  const JobId id = submit_tasks(w, "1-3");
+  wire::ApiRequest r;
+  wire::TasksOfArray& last = *r.mutable_job_action()->add_tasks();
+  last.set_array(id.value);
+  wire::to_wire(*model::TaskSet::parse("3"), *last.mutable_tasks());
+  r.mutable_job_action()->set_action(wire::kHold);
+  ASSERT_FALSE(w.ask(kCarol, r).has_error());
+  ASSERT_TRUE(w.job(id).is_held()) << "the last task has the number of the array";
+  const wire::WhyJobReply reply = w.question(kCarol, id).reply.why_job();
+  EXPECT_FALSE(reply.is_kept());
+  EXPECT_GT(reply.offers_size(), 0);
+}
+
 TEST(Why, TasksThatAskForSomethingElseAreLeftAsTheyAre) {
   Full w;
   const JobId id = submit_tasks(w, "1-5");
