@@ -53,7 +53,7 @@ wire::Request Users::draw_request(bool& is_elastic) {
   const auto fit = static_cast<uint32_t>(std::count_if(gpus_.begin(), gpus_.end(), [&](auto g) { return g >= gpus; }));
   const uint32_t kind = random_(12);
   is_elastic = kind == 0 && fit > 1;
-  wire::Request r = request_of(is_elastic || random_.chance(45) ? 1 : 1 + random_(std::min(fit, 12U)), gpus);
+  wire::Request r = request_of(is_elastic || random_.chance(40) ? 1 : 1 + random_(std::min(fit, 12U)), gpus);
   if (is_elastic) {
     r.set_max_nodes(std::min(fit, 4U));
     r.set_elastic(true);
@@ -95,7 +95,7 @@ void Users::draw_limits(wire::JobSpec& spec) {
   }
   spec.set_requeue(random_.chance(75));
   // A half is suspended: not everything that could be is preempted.
-  const bool suspends = random_.chance(35);
+  const bool suspends = random_.chance(40);
   spec.set_on_preempt(static_cast<uint32_t>(suspends ? model::OnPreempt::kSuspend : random_.any(model::kOnPreempt)));
   if (random_.chance(20)) spec.set_preempt_signo(10);
   if (random_.chance(15)) spec.set_not_preemptible(true);

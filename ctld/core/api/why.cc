@@ -116,16 +116,15 @@ void keep_told_start(wire::WhyJobReply& out) {
   shown.clear_waits_for_more();
 }
 
-/// `next`: whom the scheduler is asked about, for the job.
+/// `next`: whom the scheduler is asked about, for the job; `blockers`: what is in its way.
 void add_offers(const Core& core, const Caller& caller, const model::Job& job, const model::Job& next,
-                AskOutlooks& ask) {
+                const model::Blockers& blockers, AskOutlooks& ask) {
   wire::WhyJobReply& reply = *ask.reply.mutable_why_job();
   const model::TaskSet tasks = job.spec.array ? tasks_like(core, job, next) : model::TaskSet();
   reply.set_no_offers_why(std::string(no_offers_why(core, caller, job, tasks)));
   if (reply.no_offers_why().empty() && reply.is_kept()) reply.set_no_offers_why("it is kept from the scheduler");
   if (!reply.no_offers_why().empty()) return;
-  Offers offers = offers_for(core, caller, job.spec.is_het() ? job : next, tasks,
-                             wire::blockers_from(reply.job().status().waiting().blockers()));
+  Offers offers = offers_for(core, caller, job.spec.is_het() ? job : next, tasks, blockers);
   reply.set_offers_cut(offers.is_cut);
   for (Offer& offer : offers.all) {
     ask.asked.push_back(asked_after(core, next, std::move(offer.after)));
@@ -221,12 +220,18 @@ void why_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiReque
     return core.out.reply(conn, request.id(), std::move(ask.reply));
   if (!leader.spec.reservation.empty()) admit_to_reservation(core, leader.spec);  // of one that is kept nobody was told
   const model::Job& next = job->spec.is_het() ? leader : next_of(core, *job);
-  if (next.spec.array && &next != job) {  // what is told of the array is told of its next task
-    *reply.mutable_job()->mutable_status()->mutable_waiting() = job_to_wire(core, next).status().waiting();
-    reply.set_is_kept(is_kept(reply.job()));
+  const wire::Job told = &next == job || job->spec.is_het() ? reply.job() : job_to_wire(core, next);
+  if (&next != job && !job->spec.is_het()) {  // an array starts with its next task
+    wire::Waiting& waiting = *reply.mutable_job()->mutable_status()->mutable_waiting();
+    waiting.set_estimated_start_us(told.status().waiting().estimated_start_us());
+    waiting.clear_start_range();
+    if (told.status().waiting().has_start_range())
+      *waiting.mutable_start_range() = told.status().waiting().start_range();
+    reply.set_is_kept(is_kept(told));
   }
   ask.asked.push_back(asked_of(core, next));
-  if (request.why_job().offers()) add_offers(core, caller, *job, next, ask);
+  if (request.why_job().offers())
+    add_offers(core, caller, *job, next, wire::blockers_from(told.status().waiting().blockers()), ask);
   core.out.send(std::move(ask));
 }
 
