@@ -142,7 +142,8 @@ void Server::start_planning() {
                               [this](const forecast::StartRange& drawn, base::Time now) {
                                 return core_->planning().forecasts.calibration().widened(drawn, now);
                               },
-                              answer});
+                              answer},
+      AskedForecasts::Bounds{});
   planning_.questions = std::make_unique<Questions>(
       *planning_.scheduler,
       [this, answer](ConnId conn, uint32_t uid, wire::ApiReply reply, const sched::PendingJob* waiting) {

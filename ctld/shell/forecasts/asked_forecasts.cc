@@ -57,17 +57,16 @@ void AskedForecasts::draw(std::shared_ptr<const sched::PassInput> input) {
   if (input == nullptr) return finish(ForecastThread::Drawn{}, {}, {});
   const base::Time now = input->now;
   thread_.run(
-      {std::move(input), sources_.known(), {waiting_.front().job.id}, kMost, kLongest},
+      {std::move(input), sources_.known(), {waiting_.front().job.id}, bounds_.most, bounds_.longest},
       [this, now](const base::Result<ForecastThread::Drawn>& drawn, base::Duration took) { finish(drawn, now, took); });
 }
 
 void AskedForecasts::finish(const base::Result<ForecastThread::Drawn>& drawn, base::Time now, base::Duration took) {
-  constexpr int64_t kRest = 4;  // A user rests so many times as long.
   Unforeseen question = std::move(waiting_.front());
   waiting_.pop_front();
   const base::Duration clock = io::Loop::monotonic();
   std::erase_if(resting_, [clock](const auto& rest) { return rest.second <= clock; });
-  resting_[question.uid] = clock + base::Duration{kRest * took.us};
+  resting_[question.uid] = clock + base::Duration{bounds_.rest * took.us};
   if (!drawn && drawn.error().code != base::ErrorCode::kUnavailable)
     spdlog::warn("no forecast for one who asked: {}", drawn.error().text());
   if (drawn)

@@ -25,7 +25,8 @@ class Unsubmitted {
   SchedulerThread thread;
   std::optional<AskedForecasts> asked;
 
-  explicit Unsubmitted(uint32_t waiting)
+  /// On machines however slow; nobody rests, or all do.
+  explicit Unsubmitted(uint32_t waiting, int64_t rest = 0)
       : thread(loop, std::make_unique<base::SystemClock>(), [](const auto&, const auto&) {}) {
     const base::Time now = base::SystemClock().now();
     sched::PartitionFacts main;
@@ -42,11 +43,11 @@ class Unsubmitted {
     add(sched::JobPlaced{JobId(1), "main", {{held}}, now, now + base::hours(1), runs});
     for (uint32_t id = 2; id < 2 + waiting; ++id) add(sched::JobQueued{job(id)});
     thread.feed(std::move(deltas));
-    asked.emplace(loop, thread,
-                  AskedForecasts::Sources{
-                      [this]() -> const forecast::RunTimes& { return known; },
-                      [](const forecast::StartRange& drawn, base::Time) { return drawn; },
-                      [this](ConnId conn, const wire::ApiReply& reply) { told.emplace_back(conn, reply.submit()); }});
+    const AskedForecasts::Sources sources{
+        [this]() -> const forecast::RunTimes& { return known; },
+        [](const forecast::StartRange& drawn, base::Time) { return drawn; },
+        [this](ConnId conn, const wire::ApiReply& reply) { told.emplace_back(conn, reply.submit()); }};
+    asked.emplace(loop, thread, sources, AskedForecasts::Bounds{base::hours(1), base::hours(1), rest});
   }
   static sched::PendingJob job(uint32_t id) {
     sched::PendingJob out = sched::testing::pending(id, sched::testing::gang(1, 8));
@@ -126,7 +127,7 @@ TEST(AskedForecasts, WhoeverFindsNoRoomIsAnsweredWithoutARange) {
 }
 
 TEST(AskedForecasts, WhoAsksAgainAtOnceRests) {
-  Unsubmitted w(20);
+  Unsubmitted w(20, /*rest=*/1'000'000);
   w.ask(1, 1000);
   ASSERT_TRUE(w.wait(1));
   w.ask(2, 1000);
