@@ -38,9 +38,10 @@ sched::PendingJob asked_of(const Core& core, const model::Job& job) {
 /// Why no changes are tried; empty: they are.
 std::string_view no_offers_why(const Core& core, const Caller& caller, const model::Job& job,
                                const model::TaskSet& tasks) {
-  constexpr size_t kMostNamed = 32;
+  constexpr size_t kMostRangesTold = 32;
   if (!is_allowed(Grant::kOwnJobs, role_for(core, caller, job))) return "it is somebody else's";
-  if (tasks.ranges().size() > kMostNamed) return "its tasks that wait lie too far apart to be named in one command";
+  if (tasks.ranges().size() > kMostRangesTold)
+    return "its tasks that wait lie too far apart to be named in one command";
   return {};
 }
 
