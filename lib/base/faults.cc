@@ -12,16 +12,19 @@ namespace gw::base {
 
 void Faults::add(Error fault) {
   const bool is_known = std::any_of(all_.begin(), all_.end(), [&](const Error& e) { return e.text() == fault.text(); });
-  if (!is_known) all_.push_back(std::move(fault));
+  if (is_known) return;
+  if (all_.size() < kMost)
+    all_.push_back(std::move(fault));
+  else
+    ++more_;
 }
 
 Status Faults::status() const {
-  constexpr size_t kMost = 10;
   if (all_.empty()) return {};
   if (all_.size() == 1) return tl::unexpected(all_.front());
   std::string lines;
-  for (size_t i = 0; i < std::min(all_.size(), kMost); ++i) lines += (i == 0 ? "" : "\n") + all_[i].text();
-  if (all_.size() > kMost) lines += fmt::format("\nand {} more", all_.size() - kMost);
+  for (const Error& each : all_) lines += (lines.empty() ? "" : "\n") + each.text();
+  if (more_ > 0) lines += fmt::format("\nand {} more", more_);
   Error out = all_.front();  // which alone has its sentence: Slurm would tell no other
   out.what = std::move(lines);
   out.hint.clear();

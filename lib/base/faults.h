@@ -18,11 +18,15 @@ class Faults {
     if (!done) add(done.error());
   }
   bool empty() const { return all_.empty(); }
+  /// More are not told, so that nobody need look for them.
+  bool is_full() const { return more_ > 0; }
   /// The error of all of them; of very many the first.
   Status status() const;
 
  private:
-  std::vector<Error> all_;
+  static constexpr size_t kMost = 10;
+  std::vector<Error> all_;  // that are told
+  size_t more_ = 0;
 };
 
 /// With this before what is wrong; of several faults before each.

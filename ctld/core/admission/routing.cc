@@ -61,6 +61,7 @@ base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec,
                          "name one with --partition: " + base::join(keys_of(core.partitions.all), ", "));
   base::Faults faults;
   for (const std::string& name : spec.partitions) {
+    if (faults.is_full()) break;
     const auto it = core.partitions.all.find(name);
     if (it == core.partitions.all.end()) {
       faults.add(invalid_name(base::ErrorCode::kInvalid, NameOf::kPartition, name, keys_of(core.partitions.all)));
