@@ -46,9 +46,11 @@ base::Result<std::vector<uint32_t>> looked_at(const client::Program& program, ui
   wire::ApiRequest request;
   request.mutable_list_jobs()->mutable_filter()->add_ids(id);
   request.mutable_list_jobs()->mutable_filter()->set_all_states(true);
-  GW_TRY(reply, ask_controller(program, request));
+  const auto reply = ask_controller(program, request);
   std::set<uint32_t> ids = {id};
-  for (const wire::Job& job : reply.list_jobs().jobs())
+  if (!reply && reply.error().code == base::ErrorCode::kNotFound) return std::vector<uint32_t>{id};
+  if (!reply) return tl::unexpected(reply.error());
+  for (const wire::Job& job : reply->list_jobs().jobs())
     ids.insert(job.spec().het_job() != 0 ? job.spec().het_job() : job.id());
   return std::vector<uint32_t>(ids.begin(), ids.end());
 }
