@@ -32,12 +32,13 @@ class AskedForecasts {
     base::Duration most = base::seconds(2);     ///< Of a core, for a question,
     base::Duration longest = base::seconds(4);  ///< and so long at most.
     int64_t rest = 4;                           ///< So many times as long as it took its user rests.
+    ForecastThread::Priority priority = ForecastThread::Priority::kLowest;
   };
   static constexpr size_t kMostWaiting = 5'000;  ///< Jobs of a queue that is continued.
   static constexpr size_t kMostAsked = 4;        ///< Questions that wait.
 
   AskedForecasts(io::Loop& loop, SchedulerThread& scheduler, Sources sources, Bounds bounds)
-      : scheduler_(scheduler), sources_(std::move(sources)), bounds_(bounds), thread_(loop) {}
+      : scheduler_(scheduler), sources_(std::move(sources)), bounds_(bounds), thread_(loop, bounds.priority) {}
   ~AskedForecasts() { *alive_ = false; }
   AskedForecasts(const AskedForecasts&) = delete;
   AskedForecasts& operator=(const AskedForecasts&) = delete;

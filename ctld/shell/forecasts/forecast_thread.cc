@@ -40,7 +40,7 @@ void ForecastThread::run(Work work, DoneFn done) {
   if (thread_.joinable()) thread_.join();  // it has posted its result
   const auto finish = std::make_shared<DoneFn>(std::move(done));
   const auto draw = [this, work = std::move(work), finish, alive = alive_] {
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
+    if (priority_ == Priority::kLowest) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
     forecast::Question question;
     question.jobs = work.jobs;
     question.seed = static_cast<uint64_t>(work.input->now.us);

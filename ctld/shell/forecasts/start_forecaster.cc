@@ -17,14 +17,14 @@ constexpr int64_t kRest = 9;                                // Then it rests so 
 
 StartForecaster::StartForecaster(io::Loop& loop, SchedulerThread& scheduler, base::Duration pause,
                                  std::function<const forecast::RunTimes&()> known,
-                                 std::function<void(const Drawn&)> done)
+                                 std::function<void(const Drawn&)> done, ForecastThread::Priority priority)
     : loop_(loop),
       scheduler_(scheduler),
       pause_(pause),
       known_(std::move(known)),
       done_(std::move(done)),
       most_waiting_(kMostWaiting),
-      thread_(loop) {}
+      thread_(loop, priority) {}
 
 StartForecaster::~StartForecaster() { *alive_ = false; }
 

@@ -19,7 +19,8 @@ class StartForecaster {
   /// `known` gives what the runs before took, `done` takes a forecast; both are called on the loop. A forecast is made
   /// no sooner than `pause` after the one before; zero: never.
   StartForecaster(io::Loop& loop, SchedulerThread& scheduler, base::Duration pause,
-                  std::function<const forecast::RunTimes&()> known, std::function<void(const Drawn&)> done);
+                  std::function<const forecast::RunTimes&()> known, std::function<void(const Drawn&)> done,
+                  ForecastThread::Priority priority = ForecastThread::Priority::kLowest);
   ~StartForecaster();
   StartForecaster(const StartForecaster&) = delete;
   StartForecaster& operator=(const StartForecaster&) = delete;

@@ -44,7 +44,7 @@ class Foreseen {
     thread.feed(std::move(deltas));
     forecaster.emplace(
         loop, thread, pause, [this]() -> const forecast::RunTimes& { return known; },
-        [this](const StartForecaster::Drawn& drawn) { told.push_back(drawn); });
+        [this](const StartForecaster::Drawn& drawn) { told.push_back(drawn); }, ForecastThread::Priority::kOrdinary);
   }
   static sched::PendingJob job(uint32_t id) {
     sched::PendingJob out = sched::testing::pending(id, sched::testing::gang(1, 8));
@@ -53,7 +53,7 @@ class Foreseen {
     return out;
   }
   bool wait(size_t count) {
-    return loop.run_until([&] { return told.size() >= count; }, base::seconds(60));
+    return loop.run_until([&] { return told.size() >= count; }, base::hours(1));
   }
 };
 
@@ -90,7 +90,7 @@ TEST(StartForecaster, EndsWhileAForecastIsUnderWay) {
   w.forecaster->look_again();
   bool is_seen = false;
   w.thread.inspect([&is_seen](sched::ClusterView&, base::Time) { return [&is_seen] { is_seen = true; }; });
-  ASSERT_TRUE(w.loop.run_until([&] { return is_seen; }, base::seconds(60)));
+  ASSERT_TRUE(w.loop.run_until([&] { return is_seen; }, base::hours(1)));
   w.forecaster.reset();
   EXPECT_TRUE(w.told.empty());
 }
