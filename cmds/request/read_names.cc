@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "base/hostlist.h"
@@ -17,7 +18,11 @@ namespace {
 constexpr size_t kMostBytes = 4 << 20;
 constexpr int64_t kMostTasksOfFile = 100'000;
 
+std::atomic<bool> reads_files = true;
+
 }  // namespace
+
+void read_no_files() { reads_files = false; }
 
 base::Result<std::string> read_descriptor(int fd, const std::string& shown) {
   std::string bytes;
@@ -33,6 +38,7 @@ base::Result<std::string> read_descriptor(int fd, const std::string& shown) {
 }
 
 base::Result<std::string> read_small_file(const std::string& file, const std::string& shown) {
+  if (!reads_files) return base::invalid(shown + ": files are not read here", "give what it says itself");
   const io::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return base::fail_errno(shown, errno);
   return read_descriptor(fd.get(), shown);

@@ -9,6 +9,8 @@
 
 namespace gw::cmds {
 
+/// From now on read_small_file() reads none: for a server, to which others say what the options are.
+void read_no_files();
 /// All of a file. Errors: unreadable, over 4 MiB; they begin with `shown`.
 base::Result<std::string> read_small_file(const std::string& file, const std::string& shown);
 /// All that a descriptor of this process still holds; likewise.

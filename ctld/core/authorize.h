@@ -19,6 +19,7 @@ struct Caller {
   std::string user;  ///< The number as text if the uid has no name.
   std::string group;
   std::vector<std::string> groups;  ///< Names, primary one included.
+  std::string token = {};           ///< Of who acts by a token its id: see TokenTable.
 };
 
 /// What the caller is to the thing that the request is about. The strongest that holds counts.

@@ -29,6 +29,7 @@
 #include "ctld/core/tables/step_table.h"
 #include "ctld/core/tables/stored.h"
 #include "ctld/core/tables/timers.h"
+#include "ctld/core/tables/token_table.h"
 #include "ctld/core/tables/usage_table.h"
 #include "wire/topologies.h"
 
@@ -68,6 +69,7 @@ struct Core {
   Placements placements;
   PartitionTable partitions;
   ReservationTable reservations;
+  TokenTable tokens;
   QuotaTable quotas;
   UsageTable usage;
   GpuBudgets gpu_budgets;

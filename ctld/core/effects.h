@@ -129,6 +129,14 @@ struct MakeBackup {
   uint64_t request_id = 0;
   std::string path;
 };
+/// From now on the connection is this user's, by the token that `reply` tells of; then the reply is sent.
+struct ActFor {
+  ConnId conn = 0;
+  uint32_t uid = UINT32_MAX;
+  uint32_t gid = UINT32_MAX;
+  std::string token;  ///< Its id.
+  wire::ApiReply reply = {};
+};
 /// Answer with a snapshot of the scheduler at its next pass.
 struct TakeSnapshot {
   ConnId conn = 0;
@@ -213,8 +221,8 @@ struct Note {
 };
 
 using Outgoing = std::variant<Reply, ListReady, ToNode, CloseLink, ReadStored, FetchEnded, ReadRecords, SumRecords,
-                              SignTicket, MakeBackup, TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures, Fence,
-                              RunJobProgram, SendMail, Reload, SetLogLevel, Audited, Note>;
+                              SignTicket, MakeBackup, ActFor, TakeSnapshot, AskScheduler, AskOutlooks, ShowFigures,
+                              Fence, RunJobProgram, SendMail, Reload, SetLogLevel, Audited, Note>;
 
 struct Effects {
   store::Batch writes;

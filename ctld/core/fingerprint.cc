@@ -30,6 +30,7 @@ std::string fingerprint(const Core& core) {
     out += fmt::format("qos {} {} {} {}\n", qos, used.amount, used.rate, used.at.us);
   for (const auto& [name, qos] : core.quotas.qos) out += wire::row_bytes(wire::to_wire(qos));
   for (const auto& [name, user] : core.quotas.users) out += fmt::format("user {} {}\n", name, user.default_qos);
+  for (const auto& [id, token] : core.tokens.all()) out += wire::row_bytes(token);
   for (const auto& [name, r] : core.reservations.all) out += wire::row_bytes(wire::to_wire(r));
   for (const auto& [key, step] : core.steps.all()) {
     model::Step stored = step;  // what nodes say again when they are back is not part of the state

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "ctld/core/admission/budgets.h"
+#include "ctld/core/api/tokens.h"
 #include "ctld/core/cluster/gpu_budgets.h"
 #include "ctld/core/cluster/pools.h"
 #include "ctld/core/cluster/quotas.h"
@@ -282,6 +283,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   restore_cluster(core, snapshot);
   const wire::NodeLookup lookup = [&core](std::string_view name) { return core.nodes.id_of(name); };
   restore_reservations(core, snapshot);
+  restore_tokens(core, snapshot);
   restore_usage(core, snapshot);
   restore_preemptions(core, snapshot);
   RunRows::Unread unread;

@@ -61,6 +61,7 @@ struct Settings {
   bool sends_mail = false;               ///< A mail program is configured.
   uint32_t mail_per_user_hour = 0;       ///< 0: no bound.
   std::set<uint32_t> node_uids;          ///< Who may register as a node: root and the controller's own uid.
+  std::optional<uint32_t> web_uid = {};  ///< Who may act for others by their tokens: gwebd.
   std::set<uint32_t> admin_uids;         ///< root, the controller's uid, admins given by number.
   std::vector<std::string> admin_users;  ///< Names, and @groups.
   model::PrivateData private_data;       ///< What others may not see.

@@ -297,6 +297,30 @@ void Server::EffectRunner::carry_out(MakeBackup& backup) {
   if (!begun) answer_error(backup.conn, backup.request_id, begun.error());
 }
 
+/// Until it is known who that is, its other requests wait.
+void Server::EffectRunner::carry_out(ActFor& act) {
+  const auto it = server_.queue_.clients.find(act.conn);
+  if (it == server_.queue_.clients.end()) return;
+  ++it->second.reads;
+  server_.users_->find(act.uid, act.gid, [this, act = std::move(act)](const base::Result<Caller>& found) mutable {
+    const auto there = server_.queue_.clients.find(act.conn);
+    if (there == server_.queue_.clients.end()) return;
+    Client& client = there->second;
+    --client.reads;
+    if (found) {
+      client.caller = *found;
+      client.caller.token = act.token;
+      Reply reply;
+      reply.conn = act.conn;
+      reply.reply = std::move(act.reply);
+      carry_out(reply);
+    } else {
+      answer_error(act.conn, act.reply.id(), found.error());
+    }
+    server_.want_turn(act.conn, client);
+  });
+}
+
 void Server::EffectRunner::carry_out(TakeSnapshot& take) {
   const base::Status begun =
       server_.planning_.snapshots->start([this, conn = take.conn, id = take.request_id](const auto& bytes) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "auth/token_secret.h"
 #include "base/counted.h"
 #include "base/text.h"
 #include "ctld/shell/listen_host.h"
@@ -318,6 +319,10 @@ void Server::take_request(ConnId conn, Client& client, wire::ApiRequest& request
     launch.set_env_hash(content_hash(request.submit().environment()));
     disk_.blobs->put(launch.script_hash(), request.submit().script());
     disk_.blobs->put(launch.env_hash(), request.submit().environment());
+  }
+  if (request.has_act_for()) {  // the secret goes no further
+    request.mutable_act_for()->set_hash(auth::token_hash(request.act_for().token()));
+    request.mutable_act_for()->clear_token();
   }
   // Who waits for the end of a job may be silent for days.
   if (request.has_wait_job()) client.link->set_idle_timeout(base::Duration{0});

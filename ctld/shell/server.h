@@ -75,6 +75,7 @@ class Server {
     void carry_out(SumRecords& sum);
     void carry_out(SignTicket& ticket);
     void carry_out(MakeBackup& backup);
+    void carry_out(ActFor& act);
     void carry_out(TakeSnapshot& take);
     void carry_out(AskScheduler& ask);
     void carry_out(AskOutlooks& ask);

@@ -56,6 +56,8 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.sends_mail = !config.mail_program.empty();
   s.mail_per_user_hour = config.mail_per_user_hour;
   set_admins(config, s);
+  if (!config.web_listen.empty()) s.web_uid = config::uid_of_user(config.web_user);
+  if (s.web_uid == 0U) s.web_uid.reset();  // gwebd does not run as root
   s.private_data = model::private_data_of(config.private_data);
   s.nodes = config.nodes;
   s.partition_defaults = config.partition_defaults;

@@ -35,6 +35,13 @@ struct Config {
   // metrics:
   std::string metrics_listen;  ///< Address of the HTTP page with figures; empty: none.
 
+  // web:
+  std::string web_listen;                ///< Address of the web page and its API; empty: none.
+  std::string web_user = "gwebd";        ///< Name or number; not looked up here.
+  std::vector<std::string> web_hosts;    ///< Names by which browsers ask for it, beside the address.
+  std::string web_certificate, web_key;  ///< Files for TLS; empty: plain HTTP.
+  bool web_open_to_read = false;         ///< Whoever reaches it may read.
+
   // auth:
   std::string munge_socket;  ///< Empty: MUNGE's default.
 
@@ -142,6 +149,8 @@ base::Result<Config> load_client_part(const std::string& path);
 base::Result<Config> load_plain_client_part(const std::string& path);
 /// Where gscriptd serves the controller.
 std::string script_socket(const Config& c);
+/// Of a name or a number; none: this host does not know the name. Asks the user database, which may block.
+std::optional<uint32_t> uid_of_user(const std::string& user);
 /// $GANGWAY_CONF, else /etc/gangway/gangway.yaml.
 std::string default_path();
 /// Human lines "key: old -> new", for reconfigure; empty if nothing differs.

@@ -13,6 +13,7 @@ constexpr auto kLive = Reload::kLive;
 constexpr auto kSeed = Reload::kSeed;
 constexpr auto kController = Reload::kController;
 constexpr auto kNode = Reload::kNode;
+constexpr auto kWeb = Reload::kWeb;
 
 const Key<Config> kConfigKeys[] = {
     {{"cluster", Kind::kName, kController, "Name of the cluster. It is part of cgroup paths and of accounting."},
@@ -55,6 +56,26 @@ const Key<Config> kConfigKeys[] = {
       "Address, such as 127.0.0.1:6922, where the controller serves its figures to monitoring: GET /metrics, text of "
       "Prometheus. Whoever reaches it may read them. Empty: nowhere."},
      [](Config& c) -> Ref { return &c.metrics_listen; }},
+
+    {{"web.listen", Kind::kText, kWeb,
+      "Address, such as 127.0.0.1:6923, where gwebd serves the web page and its API. Empty: nowhere."},
+     [](Config& c) -> Ref { return &c.web_listen; }},
+    {{"web.user", Kind::kText, kWeb,
+      "User that gwebd runs as, by name or number: neither root nor the controller's. gwebd that root starts becomes "
+      "it."},
+     [](Config& c) -> Ref { return &c.web_user; }},
+    {{"web.hosts", Kind::kTexts, kWeb,
+      "Names by which browsers ask for the page (web.example.org), beside the address and localhost; a request by any "
+      "other name is refused."},
+     [](Config& c) -> Ref { return &c.web_hosts; }},
+    {{"web.certificate", Kind::kPath, kWeb,
+      "File with the certificate for TLS and those that vouch for it, as PEM. Empty: plain HTTP."},
+     [](Config& c) -> Ref { return &c.web_certificate; }},
+    {{"web.key", Kind::kPath, kWeb, "File with its private key, as PEM; read before root's rights are given up."},
+     [](Config& c) -> Ref { return &c.web_key; }},
+    {{"web.open_to_read", Kind::kBool, kWeb,
+      "Whoever reaches the page may read what any user of the cluster may (private: holds). false: nobody may."},
+     [](Config& c) -> Ref { return &c.web_open_to_read; }},
 
     {{"auth.munge_socket", Kind::kPath, kController, "Socket of munged. Empty: MUNGE's own default."},
      [](Config& c) -> Ref { return &c.munge_socket; }},

@@ -46,6 +46,7 @@ enum class Reload {
   kSeed,        ///< Read at the first start of gctld only; since then commands change it.
   kController,  ///< Restart of gctld.
   kNode,        ///< Restart of gnoded.
+  kWeb,         ///< Restart of gwebd.
 };
 
 /// Where a key's value is kept.

@@ -234,6 +234,8 @@ std::string_view reload_text(Reload reload) {
       return "restart of gctld";
     case Reload::kNode:
       return "restart of gnoded";
+    case Reload::kWeb:
+      return "restart of gwebd";
   }
   return "";
 }
@@ -286,7 +288,7 @@ std::vector<std::string> diff(const Config& before, const Config& after) {
 std::vector<std::string> restart_needed(const Config& before, const Config& after) {
   std::vector<std::string> keys;
   for (const Change& change : changes_of(before, after))
-    if (change.reload == Reload::kController || change.reload == Reload::kNode) keys.push_back(change.key);
+    if (change.reload != Reload::kLive && change.reload != Reload::kSeed) keys.push_back(change.key);
   return keys;
 }
 

@@ -49,6 +49,12 @@ bool is_group(const std::string& name) {
 
 }  // namespace
 
+std::optional<uint32_t> uid_of_user(const std::string& user) {
+  if (!is_number(user)) return uid_of(user);
+  const auto uid = base::parse_int(user, 0, kMaxUid, "user");
+  return uid ? std::optional<uint32_t>(static_cast<uint32_t>(*uid)) : std::nullopt;
+}
+
 void resolve_controller_user(const Value& root, Config& c, Problems& problems) {
   const Value& at = place_of(root, "controller.user");
   if (is_number(c.controller_user)) {

@@ -68,6 +68,7 @@ constexpr Table kTables[] = {
      "SELECT hash,* FROM blob_facts WHERE " GW_UNFIT_SCRIPT, "DELETE FROM blob_facts WHERE " GW_UNFIT_SCRIPT},
     {RowKind::kArray, "SELECT CAST(job AS TEXT),* FROM arrays WHERE job=?1", "DELETE FROM arrays WHERE job=?1",
      "SELECT CAST(job AS TEXT),* FROM arrays WHERE " GW_U32("job"), "DELETE FROM arrays WHERE " GW_U32("job")},
+    {RowKind::kToken, "SELECT name,* FROM tokens WHERE name=?1", "DELETE FROM tokens WHERE name=?1", kNone, kNone},
 };
 
 const Table& table_of(RowKind kind) { return kTables[static_cast<size_t>(kind)]; }

@@ -82,6 +82,13 @@ struct PutReservation {
 struct DropReservation {
   std::string name;
 };
+struct PutToken {
+  std::string name;
+  std::string bytes;
+};
+struct DropToken {
+  std::string name;
+};
 /// What is left of an array and what became of the rest.
 struct PutArray {
   base::JobId job;
@@ -186,11 +193,13 @@ enum class RowKind : uint8_t {
   kSetting,
   kScript,
   kArray,
+  kToken,
 };
 /// What people call a row of this kind: "job".
 constexpr std::string_view word_of(RowKind kind) {
-  constexpr std::string_view kWords[] = {"job", "ended_job", "run",   "step",  "node",    "partition", "reservation",
-                                         "qos", "user",      "usage", "reply", "setting", "script",    "array"};
+  constexpr std::string_view kWords[] = {"job",       "ended_job",   "run",    "step",  "node",
+                                         "partition", "reservation", "qos",    "user",  "usage",
+                                         "reply",     "setting",     "script", "array", "token"};
   return kWords[static_cast<size_t>(kind)];
 }
 /// A row that cannot be read, out of its table. Every value of it is kept as it was, beside this.
@@ -237,11 +246,11 @@ struct Audit {
   bool is_refusal = false;
 };
 
-using Op =
-    std::variant<PutJob, PutJobStatus, EndJob, AmendEnded, DropEnded, PutBlob, ReleaseBlob, DropBlob, PutNode,
-                 PutPartition, PutReservation, DropReservation, PutQos, DropQos, PutQuotaUser, DropQuotaUser, PutReply,
-                 DropReply, DropReplies, PutUsage, DropUsage, PutStep, DropStep, PutRunNode, DropRunNode, DropRun,
-                 PutPastRun, PutArray, DropArray, PutMeta, HoldAside, PutHeld, DropHeld, Event, Audit>;
+using Op = std::variant<PutJob, PutJobStatus, EndJob, AmendEnded, DropEnded, PutBlob, ReleaseBlob, DropBlob, PutNode,
+                        PutPartition, PutReservation, DropReservation, PutToken, DropToken, PutQos, DropQos,
+                        PutQuotaUser, DropQuotaUser, PutReply, DropReply, DropReplies, PutUsage, DropUsage, PutStep,
+                        DropStep, PutRunNode, DropRunNode, DropRun, PutPastRun, PutArray, DropArray, PutMeta, HoldAside,
+                        PutHeld, DropHeld, Event, Audit>;
 using Batch = std::vector<Op>;
 
 struct NamedBytes {
@@ -294,7 +303,8 @@ struct Snapshot {
   std::vector<BlobRow> blobs;
   std::vector<PutArray> arrays;
   std::vector<HeldRow> held;  ///< Those held aside before, and those that this reading found, by kind and name.
-  base::JobId last_job;       ///< The highest that any table names.
+  std::vector<NamedBytes> tokens;
+  base::JobId last_job;  ///< The highest that any table names.
 };
 
 }  // namespace gw::store

@@ -131,10 +131,15 @@ CREATE TABLE audit(
 CREATE INDEX audit_by_user ON audit(uid, seq);
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1},  {2, kVersion2},   {3, kVersion3},   {4, kVersion4},
-                                     {5, kVersion5},  {6, kVersion6},   {7, kVersion7},   {8, kVersion8},
-                                     {9, kVersion9},  {10, kVersion10}, {11, kVersion11}, {12, kVersion12},
-                                     {13, kVersion13}};
+// What programs show that act for a user.
+constexpr char kVersion14[] = R"sql(
+CREATE TABLE tokens(name TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1},   {2, kVersion2},   {3, kVersion3},   {4, kVersion4},
+                                     {5, kVersion5},   {6, kVersion6},   {7, kVersion7},   {8, kVersion8},
+                                     {9, kVersion9},   {10, kVersion10}, {11, kVersion11}, {12, kVersion12},
+                                     {13, kVersion13}, {14, kVersion14}};
 
 // "GANG" in ASCII: tells our files from other programs' (file(1) and sqlite3 show it).
 constexpr int64_t kApplicationId = 0x47414E47;

@@ -243,11 +243,13 @@ base::Status SqliteStore::load_into(Snapshot& out, base::Time ended_since) {
   GW_TRY(blobs, read_blobs());
   GW_TRY(arrays, read_arrays());
   GW_TRY(held, read_held(*db_));
+  GW_TRY(tokens, read_named("SELECT name,bytes FROM tokens ORDER BY name"));
   GW_TRY(last_job, last_job_named(*db_));
   out = {std::move(jobs),  std::move(ended),   std::move(nodes),        std::move(partitions),
          std::move(meta),  std::move(replies), std::move(reservations), std::move(usage),
          std::move(qos),   std::move(users),   std::move(steps),        std::move(run_nodes),
-         std::move(blobs), std::move(arrays),  std::move(held),         last_job};
+         std::move(blobs), std::move(arrays),  std::move(held),         std::move(tokens),
+         last_job};
   return {};
 }
 

@@ -36,6 +36,7 @@ constexpr char kPutPartitionSql[] =
     "INSERT INTO partitions(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 constexpr char kPutReservationSql[] =
     "INSERT INTO reservations(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
+constexpr char kPutTokenSql[] = "INSERT INTO tokens(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 constexpr char kPutQosSql[] = "INSERT INTO qos(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
 constexpr char kPutQuotaUserSql[] =
     "INSERT INTO quota_users(name,bytes) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET bytes=?2";
@@ -67,6 +68,8 @@ base::Result<WriteOps> WriteOps::prepare(Database& db) {
       {&ops.cluster_.put_partition, kPutPartitionSql},
       {&ops.cluster_.put_reservation, kPutReservationSql},
       {&ops.cluster_.drop_reservation, "DELETE FROM reservations WHERE name=?1"},
+      {&ops.cluster_.put_token, kPutTokenSql},
+      {&ops.cluster_.drop_token, "DELETE FROM tokens WHERE name=?1"},
       {&ops.quotas_.put_qos, kPutQosSql},
       {&ops.quotas_.drop_qos, "DELETE FROM qos WHERE name=?1"},
       {&ops.quotas_.put_user, kPutQuotaUserSql},
@@ -204,6 +207,8 @@ base::Status WriteOps::on(const DropBlob& op) {
 base::Status WriteOps::on(const PutNode& op) { return put(cluster_.put_node, op.name, op.bytes); }
 base::Status WriteOps::on(const PutPartition& op) { return put(cluster_.put_partition, op.name, op.bytes); }
 base::Status WriteOps::on(const PutReservation& op) { return put(cluster_.put_reservation, op.name, op.bytes); }
+base::Status WriteOps::on(const PutToken& op) { return put(cluster_.put_token, op.name, op.bytes); }
+base::Status WriteOps::on(const DropToken& op) { return run(named(cluster_.drop_token, op.name)); }
 base::Status WriteOps::on(const PutMeta& op) { return put(put_meta_, op.key, op.value); }
 
 base::Status WriteOps::on(const PutQos& op) { return put(quotas_.put_qos, op.name, op.bytes); }

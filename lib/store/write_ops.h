@@ -38,6 +38,8 @@ class WriteOps {
   base::Status on(const PutPartition& op);
   base::Status on(const PutReservation& op);
   base::Status on(const DropReservation& op);
+  base::Status on(const PutToken& op);
+  base::Status on(const DropToken& op);
   base::Status on(const PutStep& op);
   base::Status on(const DropStep& op);
   base::Status on(const PutRunNode& op);
@@ -64,7 +66,7 @@ class WriteOps {
     Statement put, put_facts, release, drop, drop_facts;
   };
   struct ClusterStatements {
-    Statement put_node, put_partition, put_reservation, drop_reservation;
+    Statement put_node, put_partition, put_reservation, drop_reservation, put_token, drop_token;
   };
   struct QuotaStatements {
     Statement put_qos, drop_qos, put_user, drop_user;

@@ -45,7 +45,7 @@ extern const MessageBounds kApiRequestBounds;
 extern const MessageBounds kNodeToControllerBounds;
 /// Of stored rows, by the same rows of the table as the requests that made them.
 extern const MessageBounds kJobSpecBounds, kGresUpdateBounds, kArrayTasksBounds, kTasksOfArrayBounds,
-    kStepRequestBounds, kPartitionBounds, kReservationBounds;
+    kStepRequestBounds, kPartitionBounds, kReservationBounds, kTokenBounds;
 
 /// Bytes of a job's options, whoever makes them: with script and environment they must fit one message to a node.
 constexpr size_t kMostSpecBytes = 256 << 10;

@@ -354,6 +354,20 @@ constexpr FieldBound kListAudit[] = {u32(1, "last", kMostEvents, "last lines of 
 constexpr MessageBounds kListAuditBounds = {"ListAuditRequest", {}, kListAudit};
 constexpr FieldBound kSetLogLevel[] = {text(1, "level", kNameBytes, "log level")};
 constexpr MessageBounds kSetLogLevelBounds = {"SetLogLevelRequest", {}, kSetLogLevel};
+constexpr uint64_t kTokenHashBytes = 64;
+constexpr FieldBound kMakeToken[] = {text(1, "hash", kTokenHashBytes), length(2, "lifetime_us", "lifetime of a token"),
+                                     text(3, "name", kNameBytes, "name of a token"), flag(4, "read_only")};
+constexpr MessageBounds kMakeTokenBounds = {"MakeTokenRequest", "gangway token make", kMakeToken};
+constexpr FieldBound kListTokens[] = {flag(1, "all_users")};
+constexpr MessageBounds kListTokensBounds = {"ListTokensRequest", {}, kListTokens};
+constexpr FieldBound kRevokeTokens[] = {texts(1, "ids", 1'000, kNameBytes, "tokens"), flag(2, "all")};
+constexpr MessageBounds kRevokeTokensBounds = {"RevokeTokensRequest", "gangway token revoke", kRevokeTokens};
+constexpr FieldBound kActFor[] = {text(1, "token", kNameBytes), text(2, "hash", kTokenHashBytes)};
+constexpr MessageBounds kActForBounds = {"ActForRequest", {}, kActFor};
+constexpr FieldBound kToken[] = {
+    text(1, "id", kNameBytes),   text(2, "hash", kTokenHashBytes), u32(3, "uid"),        u32(4, "gid"),
+    text(5, "user", kNameBytes), text(6, "name", kNameBytes),      flag(7, "read_only"), moment(8, "made_us"),
+    moment(9, "expires_us")};
 constexpr MessageBounds kListHeldAsideBounds = {"ListHeldAsideRequest", {}, {}};
 constexpr FieldBound kDeleteHeldAside[] = {text(1, "kind", kKeyBytes, "kind of a row that is held aside"),
                                            text(2, "name", kPathBytes, "name of a row that is held aside")};
@@ -418,6 +432,10 @@ constexpr FieldBound kApiRequest[] = {
     part(79, "why_job", kWhyJobBounds),
     part(80, "list_audit", kListAuditBounds),
     part(81, "set_log_level", kSetLogLevelBounds),
+    part(82, "make_token", kMakeTokenBounds),
+    part(83, "list_tokens", kListTokensBounds),
+    part(84, "revoke_tokens", kRevokeTokensBounds),
+    part(85, "act_for", kActForBounds),
 };
 
 }  // namespace
@@ -425,5 +443,6 @@ constexpr FieldBound kApiRequest[] = {
 constinit const MessageBounds kApiRequestBounds = {"ApiRequest", "Every request", kApiRequest};
 constinit const MessageBounds kPartitionBounds = {"Partition", "gcontrol create PartitionName=...", kPartition};
 constinit const MessageBounds kReservationBounds = {"Reservation", "gcontrol create ReservationName=...", kReservation};
+constinit const MessageBounds kTokenBounds = {"Token", {}, kToken};
 
 }  // namespace gw::wire

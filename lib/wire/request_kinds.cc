@@ -55,6 +55,10 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kWhyJob:
     case Kind::kListAudit:
     case Kind::kSetLogLevel:
+    case Kind::kMakeToken:
+    case Kind::kListTokens:
+    case Kind::kRevokeTokens:
+    case Kind::kActFor:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

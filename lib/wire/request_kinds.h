@@ -103,6 +103,11 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kDeleteHeldAside, "delete_held_aside", kAdmins, kChanges},
     {Kind::kListAudit, "list_audit", kAdmins},
     {Kind::kSetLogLevel, "set_log_level", kAdmins, kChanges},
+    // One's own; those of others administrators may list and revoke: asked for each.
+    {Kind::kMakeToken, "make_token", kEverybody, kChanges},
+    {Kind::kListTokens, "list_tokens", kEverybody},
+    {Kind::kRevokeTokens, "revoke_tokens", kEverybody, kChanges},
+    {Kind::kActFor, "act_for", kEverybody},  // gwebd alone: the handler asks
     // What they tell of is in lists that everybody may ask for, job by job and node by node.
     {Kind::kListEvents, "list_events", kEverybody},
     {Kind::kListRecords, "list_records", kEverybody},
@@ -118,6 +123,20 @@ constexpr const RequestRow& row_of(ApiRequest::KindCase kind) {
   for (const RequestRow& row : rows::kAll)
     if (row.kind == kind) return row;
   return rows::kNone;
+}
+
+/// May a program ask it that acts for a user by a token? Neither what administrators alone do, nor what would give the
+/// program more, or for longer, than the token does.
+constexpr bool is_open_to_tokens(ApiRequest::KindCase kind) {
+  using Kind = ApiRequest;
+  constexpr Kind::KindCase kOpen[] = {
+      Kind::kSubmit,         Kind::kListJobs,         Kind::kShowJob,        Kind::kWhyJob,     Kind::kWaitJob,
+      Kind::kCancel,         Kind::kJobAction,        Kind::kListPriorities, Kind::kListSteps,  Kind::kListNodes,
+      Kind::kListPartitions, Kind::kListReservations, Kind::kListQuotas,     Kind::kShowShares, Kind::kExplainQuota,
+      Kind::kPing,           Kind::kListEvents,       Kind::kListRecords,    Kind::kSumRecords};
+  for (const Kind::KindCase open : kOpen)
+    if (open == kind) return true;
+  return false;
 }
 
 /// Does its answer come when it is so, not at once? A submission that is only tested waits for the scheduler.

@@ -183,6 +183,15 @@ class Requests {
     add("list_audit", 0, audit);
     level.mutable_set_log_level()->set_level("info");
     add("set_log_level", 0, level);
+    wire::ApiRequest make, tokens, revoke, act;
+    make.mutable_make_token()->set_hash(std::string(64, 'a'));
+    add("make_token", kFirstUid, make);
+    tokens.mutable_list_tokens()->set_all_users(true);
+    add("list_tokens", 0, tokens);
+    revoke.mutable_revoke_tokens()->add_ids("0");
+    add("revoke_tokens", kFirstUid, revoke);
+    act.mutable_act_for()->set_token("secret");
+    add("act_for", 0, act);
     ApiRequest records;
     records.mutable_list_records()->mutable_filter()->add_users("u1");
     add("list_records", kFirstUid, records);

@@ -37,6 +37,7 @@ class Added {
   int64_t operator()(const store::PutNode& o) const { return named(store_.nodes, o); }
   int64_t operator()(const store::PutPartition& o) const { return named(store_.partitions, o); }
   int64_t operator()(const store::PutReservation& o) const { return named(store_.reservations, o); }
+  int64_t operator()(const store::PutToken& o) const { return named(store_.tokens, o); }
   int64_t operator()(const store::PutQos& o) const { return named(store_.qos, o); }
   int64_t operator()(const store::PutQuotaUser& o) const { return named(store_.quota_users, o); }
   int64_t operator()(const store::PutReply& o) const { return less(o.client_id.size() + o.reply.size(), 0); }

@@ -50,7 +50,7 @@ def test_every_command_has_a_manual_page_and_starts(installed):
     pages = {path.name for path in (installed / "share/man/man1").iterdir()}
     assert not [name for name in commands if f"{name}.1" not in pages]
     sections = {n: {path.name for path in (installed / f"share/man/man{n}").iterdir()} for n in (5, 8)}
-    assert sections == {5: {"gangway.yaml.5"}, 8: {"gctld.8", "gnoded.8", "gscriptd.8"}}
+    assert sections == {5: {"gangway.yaml.5"}, 8: {"gctld.8", "gnoded.8", "gscriptd.8", "gwebd.8"}}
     for folder, form in (("bash-completion/completions", "{}"), ("zsh/site-functions", "_{}"),
                          ("fish/vendor_completions.d", "{}.fish")):
         scripts = {path.name for path in (installed / "share" / folder).iterdir()}

@@ -196,6 +196,7 @@ class Play {
         [&] { first(s.steps, set_bytes); },
         [&] { first(s.partitions, set); },
         [&] { first(s.reservations, set); },
+        [&] { first(s.tokens, set); },
         [&] { first(s.qos, set); },
         [&] { first(s.quota_users, set); },
         [&] { first(s.meta, set); },

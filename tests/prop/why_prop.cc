@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cmds/gangway/verbs/why_text.h"
+#include "client/why/why_text.h"
 #include "cmds/gcontrol/control_verbs.h"
 #include "model/outlook.h"
 #include "tests/unit/ctld_core/world.h"
@@ -216,7 +216,7 @@ RC_GTEST_PROP(Why, AChangeThatHelpsStartsTheJobOnceItIsMade, ()) {
     uint32_t shown = 0;
     for (const wire::JobOffer& offer : reply.offers()) {
       if (!is_soon(offer.outlook()) || ++shown > 2) continue;
-      const std::string command = cmds::change_command(offer.change(), reply.job());
+      const std::string command = client::change_command(offer.change(), reply.job());
       auto words = base::split_shell_words(command);
       RC_ASSERT(words.has_value());
       RC_ASSERT(words->size() > 2);
@@ -274,7 +274,7 @@ RC_GTEST_PROP(Why, WhereNothingHelpsNoSingleChangeDoes, ()) {
       const std::string change = random_change(w->job(id).spec.request);
       const Made made = make(scene, id, {"JobId=" + std::to_string(id.value), change});
       if (made == Made::kStarts)
-        RC_LOG() << change << " of job " << id.value << "\n" << described(*w) << cmds::why_text({reply, {}, {}});
+        RC_LOG() << change << " of job " << id.value << "\n" << described(*w) << client::why_text({reply, {}, {}});
       RC_ASSERT(made != Made::kStarts);
     }
   }

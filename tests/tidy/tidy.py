@@ -33,6 +33,7 @@ LIB_LAYERS = {
     'plugin': {'base', 'model', 'sched'},
     'auth': {'base'},
     'io': {'base'},
+    'http': {'base', 'io'},
     'program': {'base', 'io'},
     'link': {'base', 'model', 'wire', 'auth', 'io'},
     'peer': {'base', 'auth', 'io', 'wire'},
@@ -49,6 +50,8 @@ PROGRAM_LAYERS = {
     'noded/step': ALL_LIB - {'sched', 'store', 'client'},
     'noded/pmix': {'base', 'auth', 'io', 'wire', 'peer', 'attach'},
     'noded': ALL_LIB | {'noded/core', 'noded/step', 'plugins'},
+    'webd/core': {'base', 'model', 'wire', 'client', 'cmds'},
+    'webd': ALL_LIB | {'webd/core', 'cmds'},
     'cmds': ALL_LIB,
     'plugins/contain': {'base', 'model', 'noded/step'},
     'plugins': {'base', 'model', 'sched'},
@@ -57,25 +60,26 @@ PROGRAM_LAYERS = {
 FOLDER_ORDER = {
     'ctld/core': ('tables', 'rows', 'shared', 'jobs', 'steps', 'nodes', 'cluster', 'admission', 'api'),
     'lib/attach': ('local', 'control', 'step'),
-    'lib/client': ('conn', 'options', 'show', 'records', 'json'),
+    'lib/client': ('conn', 'options', 'show', 'why', 'records', 'json'),
     'lib/sched': ('units', 'ledger', 'place', 'queue', 'quota', 'view', 'cycle'),
     'noded/step': ('proc', 'state', 'contain', 'start', 'tasks', 'bcast', 'shepherd'),
 }
 # Single headers that a layer may use of another one.
 EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
-PURE = ('lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
+PURE = ('webd/core', 'lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
 IMPURE_HEADER = re.compile(
     r'^(?:thread|mutex|shared_mutex|condition_variable|future|chrono|random|fstream|iostream|filesystem|ctime|csignal|'
     r'time\.h|signal\.h|unistd\.h|fcntl\.h|poll\.h|netdb\.h|pthread\.h|(?:sys|netinet|arpa|net)/.*|spdlog/.*)$')
 # Third-party headers and the folders that may see them.
 HOMES = [
     (re.compile(r'^event2?(/|\.h)'), ('lib/io',)),
+    (re.compile(r'^microhttpd\.h'), ('lib/http',)),
     (re.compile(r'^sqlite3'), ('lib/store', 'tests/sim/disk')),  # a disk that forgets what was not synced
     (re.compile(r'^(munge\.h|sodium(/|\.h))'), ('lib/auth',)),
     (re.compile(r'^yaml-cpp/'), ('lib/config',)),
     (re.compile(r'^hwloc(/|\.h)'), ('lib/topo',)),
     (re.compile(r'^pmix(_\w+)?\.h'), ('noded/pmix',)),
-    (re.compile(r'^spdlog/'), ('lib/program', 'ctld/shell', 'ctld/gscriptd', 'noded/shell')),
+    (re.compile(r'^spdlog/'), ('lib/program', 'ctld/shell', 'ctld/gscriptd', 'noded/shell', 'webd/shell')),
 ]
 
 # ---- Limits
@@ -99,7 +103,7 @@ CPP = ('.h', '.cc')
 CODE = CPP + ('.py', '.sh', '.proto')
 TOUR = 'docs/code-tour.md'
 WORD_LISTS = ('docs/glossary.md', 'CHANGELOG.md')
-PRODUCT = ('lib', 'ctld', 'noded', 'cmds', 'plugins')
+PRODUCT = ('lib', 'ctld', 'noded', 'webd', 'cmds', 'plugins')
 SNAKE = re.compile(r'^[a-z0-9_]+(\.[a-z0-9]+)+$')
 # Written so that this file does not hold the words that it forbids.
 WORDS = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'X' 'XX', 'HA' 'CK')) + r')\b')

@@ -50,6 +50,8 @@ bool can_listen(uint16_t port) {
 
 std::string head_text(const DevLayout& layout, uint16_t port) {
   std::string text = "cluster: " + layout.cluster() + "\n";
+  // Root gives up its rights; who has none to give up serves as himself.
+  text += fmt::format("web: {{user: \"{}\"}}\n", ::geteuid() == 0 ? "nobody" : std::to_string(::geteuid()));
   text += fmt::format("controller:\n  host: 127.0.0.1\n  port: {}\n  listen: 127.0.0.1\n  user: {}\n", port,
                       geteuid());  // the number: commands need no user database then
   text += fmt::format("  state_dir: {}\n  log_dir: {}\n  run_dir: {}\n", quoted(layout.state_dir()),

@@ -13,7 +13,7 @@
 namespace gw::cmds {
 
 base::Result<Program> munged_program(const DevLayout& layout);
-/// "gctld" or "gscriptd".
+/// "gctld", "gscriptd" or "gwebd".
 base::Result<Program> head_program(const DevLayout& layout, const std::string& name);
 /// Daemon of the i-th node with its topology.
 base::Result<Program> gnoded_program(const DevLayout& layout, uint32_t index, const std::string& topology);

@@ -167,7 +167,7 @@ std::vector<std::string> dev_take_down(DevLayout& layout) {
   for (const std::string& daemon : dev_daemons(layout)) {
     if (daemon.starts_with("gnoded.")) nodes.push_back(daemon);
   }
-  stop_all(layout, {"gctld", "gscriptd"}, problems);
+  stop_all(layout, {"gwebd", "gctld", "gscriptd"}, problems);
   stop_all(layout, nodes, problems);
   for (const std::string& problem : end_steps(layout)) problems.push_back(problem);
   for (const std::string& problem : clear_groups(layout.cluster())) problems.push_back(problem);

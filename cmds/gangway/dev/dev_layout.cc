@@ -126,7 +126,7 @@ std::vector<std::string> dev_daemons(const DevLayout& layout) {
   }
   base::sort_hostlist(nodes);
   std::vector<std::string> all;
-  for (const char* first : {"munged", "gscriptd", "gctld"})
+  for (const char* first : {"munged", "gscriptd", "gctld", "gwebd"})
     if (access(layout.command_of(first).c_str(), F_OK) == 0) all.emplace_back(first);
   all.insert(all.end(), nodes.begin(), nodes.end());
   return all;

@@ -39,7 +39,7 @@ struct DevLayout {
   std::string node_dir(const std::string& node) const { return runtime + "/" + node; }
 };
 
-/// "munged", "gscriptd", "gctld", then "gnoded.NODE" of every node started so far: in the order of their start, as
+/// "munged", "gscriptd", "gctld", "gwebd", then "gnoded.NODE" of every node started so far: in the order of their start, as
 /// their command files tell.
 std::vector<std::string> dev_daemons(const DevLayout& layout);
 

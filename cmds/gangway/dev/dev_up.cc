@@ -125,8 +125,10 @@ Status start_munged(const DevLayout& layout, const KeepWaiting& keep_waiting, st
   return wait_ready(layout, daemons, kDaemonLimit, keep_waiting, ready);
 }
 
-Status start_scripts(const DevLayout& layout, const KeepWaiting& keep_waiting, std::vector<Running>& daemons) {
-  GW_TRY(program, head_program(layout, "gscriptd"));
+/// One that has its pid file when it serves.
+Status start_head(const DevLayout& layout, const std::string& name, const KeepWaiting& keep_waiting,
+                  std::vector<Running>& daemons) {
+  GW_TRY(program, head_program(layout, name));
   GW_TRY(pid, start_daemon(layout, program));
   daemons.push_back({program.name, pid});
   return wait_ready(layout, daemons, kDaemonLimit, keep_waiting, [&]() -> Status {
@@ -154,15 +156,23 @@ Status start_nodes(const DevLayout& layout, const DevOptions& options, const Kee
                     [&] { return nodes_are_connected(layout.shared_config(), options.nodes); });
 }
 
+/// Where the configuration says that there is a web page.
+Status start_web(const DevLayout& layout, const KeepWaiting& keep_waiting, std::vector<Running>& daemons) {
+  GW_TRY(config, config::load(layout.config()));
+  if (config.web_listen.empty()) return {};
+  return start_head(layout, "gwebd", keep_waiting, daemons);
+}
+
 Status start_all(const DevOptions& options, DevLayout& layout, const KeepWaiting& keep_waiting,
                  std::vector<Running>& daemons) {
   GW_TRY_STATUS(make_dev_folders(layout));
   GW_TRY_STATUS(open_programs(layout));
   GW_TRY_STATUS(write_config(layout, options));
   GW_TRY_STATUS(start_munged(layout, keep_waiting, daemons));
-  GW_TRY_STATUS(start_scripts(layout, keep_waiting, daemons));
+  GW_TRY_STATUS(start_head(layout, "gscriptd", keep_waiting, daemons));
   GW_TRY_STATUS(start_controller(layout, keep_waiting, daemons));
-  return start_nodes(layout, options, keep_waiting, daemons);
+  GW_TRY_STATUS(start_nodes(layout, options, keep_waiting, daemons));
+  return start_web(layout, keep_waiting, daemons);
 }
 
 }  // namespace

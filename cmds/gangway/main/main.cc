@@ -16,6 +16,7 @@ constexpr Verb kVerbs[] = {
     {"logs", "[-f] JOB", "show a job's output", logs_verb},
     {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
     {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
+    {"token", "make|list|revoke", "tokens, by which programs act for you", token_verb},
     {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links", topo_verb},
     {"why", "JOB", "say why a job waits, or runs where it does", why_verb},
 };

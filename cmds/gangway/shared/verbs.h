@@ -54,6 +54,7 @@ int import_verb(const Invocation& call);
 int logs_verb(const Invocation& call);
 int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
+int token_verb(const Invocation& call);
 int topo_verb(const Invocation& call);
 int why_verb(const Invocation& call);
 

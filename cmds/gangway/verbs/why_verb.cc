@@ -6,7 +6,7 @@
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
 #include "cmds/gangway/verbs/quota_words.h"
-#include "cmds/gangway/verbs/why_text.h"
+#include "client/why/why_text.h"
 
 namespace gw::cmds {
 namespace {
@@ -31,7 +31,7 @@ const client::CommandDoc kWhyDoc = {
 };
 
 /// Of a job that does not wait: its history, and how it stands to the quotas.
-base::Status add_life(const client::Program& program, uint32_t id, WhyAnswer& answer) {
+base::Status add_life(const client::Program& program, uint32_t id, client::WhyAnswer& answer) {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
   request.mutable_show_job()->set_history(true);
@@ -70,14 +70,14 @@ int why_verb(const Invocation& call) {
   auto reply = ask_controller(call.program, request);
   // One that ended long ago is in the store alone.
   if (!reply && reply.error().code != base::ErrorCode::kNotFound) return failed(call.program, reply.error());
-  WhyAnswer answer;
+  client::WhyAnswer answer;
   if (reply)
     answer.why = std::move(*reply->mutable_why_job());
   else
     answer.why.mutable_job()->set_id(*id);
   if (!answer.why.job().status().has_waiting())
     if (const base::Status done = add_life(call.program, *id, answer); !done) return failed(call.program, done.error());
-  return client::print_out(json ? why_json(answer) : why_text(answer)) ? client::kExitOk : client::kExitFailed;
+  return client::print_out(json ? client::why_json(answer) : client::why_text(answer)) ? client::kExitOk : client::kExitFailed;
 }
 
 }  // namespace gw::cmds

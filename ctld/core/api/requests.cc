@@ -20,6 +20,7 @@
 #include "ctld/core/api/notify.h"
 #include "ctld/core/api/priorities.h"
 #include "ctld/core/api/query.h"
+#include "ctld/core/api/tokens.h"
 #include "ctld/core/api/why.h"
 #include "ctld/core/cluster/nodes.h"
 #include "ctld/core/cluster/partitions.h"
@@ -198,8 +199,14 @@ void reservation_request(Core& core, ConnId conn, const Caller& caller, const wi
     delete_reservation(core, conn, caller, request);
 }
 
-void partition_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  if (request.has_create_partition())
+void cluster_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_list_nodes())
+    list_nodes(core, conn, caller, request);
+  else if (request.has_update_node())
+    update_node(core, conn, caller, request);
+  else if (request.has_list_partitions())
+    list_partitions(core, conn, request);
+  else if (request.has_create_partition())
     create_partition(core, conn, caller, request);
   else if (request.has_update_partition())
     update_partition(core, conn, caller, request);
@@ -207,8 +214,12 @@ void partition_request(Core& core, ConnId conn, const Caller& caller, const wire
     delete_partition(core, conn, caller, request);
 }
 
-void ask_about_job(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  if (request.has_show_job())
+void ask_about_jobs(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_list_jobs())
+    list_jobs(core, conn, caller, request);
+  else if (request.has_list_priorities())
+    list_priorities(core, conn, caller, request);
+  else if (request.has_show_job())
     show_job(core, conn, caller, request);
   else if (request.has_wait_job())
     wait_job(core, conn, caller, request);
@@ -244,11 +255,11 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kSubmit:
       return submit(core, conn, caller, request);
     case Kind::kListJobs:
-      return list_jobs(core, conn, caller, request);
+    case Kind::kListPriorities:
     case Kind::kShowJob:
     case Kind::kWaitJob:
     case Kind::kWhyJob:
-      return ask_about_job(core, conn, caller, request);
+      return ask_about_jobs(core, conn, caller, request);
     case Kind::kCancel:
     case Kind::kUpdateJob:
     case Kind::kJobAction:
@@ -257,17 +268,12 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kCheckpointed:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:
-      return list_nodes(core, conn, caller, request);
     case Kind::kUpdateNode:
-      return update_node(core, conn, caller, request);
     case Kind::kListPartitions:
-      return list_partitions(core, conn, request);
     case Kind::kCreatePartition:
     case Kind::kUpdatePartition:
     case Kind::kDeletePartition:
-      return partition_request(core, conn, caller, request);
-    case Kind::kListPriorities:
-      return list_priorities(core, conn, caller, request);
+      return cluster_request(core, conn, caller, request);
     case Kind::kListReservations:
     case Kind::kCreateReservation:
     case Kind::kUpdateReservation:
@@ -305,6 +311,11 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kTakeSnapshot:
     case Kind::kSetLogLevel:
       return ask_shell(core, conn, caller, request);
+    case Kind::kMakeToken:
+    case Kind::kListTokens:
+    case Kind::kRevokeTokens:
+    case Kind::kActFor:
+      return token_request(core, conn, caller, request);
     case Kind::KIND_NOT_SET:;
   }
 }
@@ -387,6 +398,8 @@ void answer_request(Core& core, ConnId conn, const Caller& caller, const wire::A
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kProtocol, "the controller does not know this kind of request",
                             "the command may be newer than the controller"});
+  if (const Status allowed = check_token(core, caller, request); !allowed)
+    return core.out.refuse(conn, request.id(), allowed.error());
   const Role role = is_admin(core.settings, caller) ? Role::kAdmin : Role::kOther;
   // What concerns single jobs is asked again for each of them.
   if (!is_allowed(row.grant, role) && row.grant != Grant::kOwnJobs)

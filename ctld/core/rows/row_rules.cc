@@ -25,6 +25,27 @@ base::Result<model::Reservation> read_reservation(const store::NamedBytes& row) 
   return reservation;
 }
 
+Status check_token_row(const wire::Token& token) {
+  constexpr size_t kHashLetters = 64;
+  const std::string& hash = token.hash();
+  if (hash.size() != kHashLetters || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return base::invalid("a token's hash has 64 hexadecimal letters", "gangway token make");
+  if (token.id().empty() || !hash.starts_with(token.id())) return base::invalid("a token is named by its hash");
+  if (token.uid() == 0) return base::invalid("root has no tokens");
+  if (token.name().find_first_of(std::string_view("\0\n\r\t\x1b", 5)) != std::string::npos)
+    return base::invalid("the name of a token is one line");
+  return wire::check_bounds(wire::kTokenBounds, wire::row_bytes(token));
+}
+
+base::Result<wire::Token> read_token(const store::NamedBytes& row) {
+  GW_TRY_STATUS(wire::check_bounds(wire::kTokenBounds, row.bytes));
+  wire::Token token;
+  if (!token.ParseFromString(row.bytes) || token.id() != row.name)
+    return base::fail(base::ErrorCode::kInternal, "it cannot be read");
+  GW_TRY_STATUS(check_token_row(token));
+  return token;
+}
+
 Status settle_partition_row(model::Partition& p) {
   for (auto* names : {&p.nodes, &p.allow_users, &p.allow_groups, &p.allow_qos, &p.deny_users})
     base::drop_duplicates(*names);

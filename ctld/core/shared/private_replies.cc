@@ -401,6 +401,9 @@ void Privacy::keep(const Caller& caller, wire::ApiReply& reply) const {
     case Kind::kSnapshot:
     case Kind::kListHeldAside:
     case Kind::kListAudit:
+    // Of one's own.
+    case Kind::kListTokens:
+    case Kind::kActFor:
     case Kind::KIND_NOT_SET:
       return;
   }

@@ -25,6 +25,8 @@ struct KindRow {
   wire::ApiRequest request;
   Grant grant;
   bool is_for_owner_alone = false;  ///< Not even for administrators.
+  bool is_refused_for_root = false;
+  bool is_for_nobody_here = false;
 };
 
 /// One request of every kind, as somebody else would send it about job 1 and node n0, and who may.
@@ -100,6 +102,12 @@ class EveryKind {
     add(Grant::kEverybody).mutable_list_records();
     add(Grant::kEverybody).mutable_sum_records();
     add(Grant::kEverybody).mutable_show_figures();
+    add(Grant::kEverybody).mutable_make_token()->set_hash(std::string(64, 'a'));
+    rows_.back().is_refused_for_root = true;
+    add(Grant::kEverybody).mutable_list_tokens();
+    add(Grant::kEverybody).mutable_revoke_tokens()->set_all(true);
+    add(Grant::kEverybody).mutable_act_for()->set_token("secret");
+    rows_.back().is_for_nobody_here = true;
   }
 };
 
@@ -141,7 +149,9 @@ TEST(Authorization, EveryKindForOwnerStrangerAndAdministrator) {
       w.connect_all();
       ASSERT_TRUE(w.submit(1000, gang(1)));
       const bool is_owner = row.grant == Grant::kOwnJobs && uid == 1000;
-      const bool allowed = row.grant == Grant::kEverybody || (uid == 0 && !row.is_for_owner_alone) || is_owner;
+      const bool is_asked_further = row.is_for_nobody_here || (row.is_refused_for_root && uid == 0);
+      const bool allowed =
+          !is_asked_further && (row.grant == Grant::kEverybody || (uid == 0 && !row.is_for_owner_alone) || is_owner);
       EXPECT_EQ(is_refused(w.ask(uid, row.request)), !allowed) << kind.name << " by uid " << uid;
     }
   }

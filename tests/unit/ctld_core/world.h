@@ -35,6 +35,7 @@ class MemoryStore {
     for (const auto& [name, bytes] : meta) s.meta.push_back({name, bytes});
     s.replies = replies;
     for (const auto& [name, bytes] : reservations) s.reservations.push_back({name, bytes});
+    for (const auto& [name, bytes] : tokens) s.tokens.push_back({name, bytes});
     for (const auto& [name, bytes] : qos) s.qos.push_back({name, bytes});
     for (const auto& [name, bytes] : quota_users) s.quota_users.push_back({name, bytes});
     for (const auto& [key, row] : usage) s.usage.push_back(row);
@@ -48,7 +49,7 @@ class MemoryStore {
     return s;
   }
   std::map<base::JobId, store::JobRow> jobs, ended;
-  std::map<std::string, std::string> nodes, partitions, meta, reservations, qos, quota_users;
+  std::map<std::string, std::string> nodes, partitions, meta, reservations, tokens, qos, quota_users;
   std::map<std::pair<std::string, std::string>, store::PutUsage> usage;
   std::map<std::pair<base::JobId, uint32_t>, store::PutStep> steps;
   std::map<std::tuple<base::JobId, uint32_t, std::string>, store::PutRunNode> run_nodes;
@@ -86,6 +87,8 @@ class MemoryStore {
   void put(const store::PutPartition& o) { partitions[o.name] = o.bytes; }
   void put(const store::PutReservation& o) { reservations[o.name] = o.bytes; }
   void put(const store::DropReservation& o) { reservations.erase(o.name); }
+  void put(const store::PutToken& o) { tokens[o.name] = o.bytes; }
+  void put(const store::DropToken& o) { tokens.erase(o.name); }
   void put(const store::PutQos& o) { qos[o.name] = o.bytes; }
   void put(const store::DropQos& o) { qos.erase(o.name); }
   void put(const store::PutQuotaUser& o) { quota_users[o.name] = o.bytes; }
@@ -119,7 +122,8 @@ class MemoryStore {
     const std::map<store::RowKind, std::map<std::string, std::string>*> named = {
         {store::RowKind::kNode, &nodes},   {store::RowKind::kPartition, &partitions},
         {store::RowKind::kQos, &qos},      {store::RowKind::kReservation, &reservations},
-        {store::RowKind::kSetting, &meta}, {store::RowKind::kUser, &quota_users}};
+        {store::RowKind::kSetting, &meta}, {store::RowKind::kUser, &quota_users},
+        {store::RowKind::kToken, &tokens}};
     size_t moved = 0;
     if (const auto it = named.find(o.from); it != named.end()) moved = it->second->erase(text(0));
     if (o.from == store::RowKind::kJob) moved = jobs.erase(base::JobId(number(0)));
@@ -209,6 +213,7 @@ class World {
         t->reply.mutable_step()->set_ticket(t->watch ? "watch" : "full");
         replies[t->conn].push_back(t->reply);
       }
+      if (auto* a = std::get_if<ActFor>(&out)) replies[a->conn].push_back(a->reply);
       if (auto* m = std::get_if<ToNode>(&out)) to_node[m->link].push_back(m->message);
       if (auto* c = std::get_if<CloseLink>(&out)) closed.push_back(c->link);
       if (auto* f = std::get_if<Fence>(&out)) fenced.push_back(f->node);

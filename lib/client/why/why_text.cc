@@ -1,5 +1,5 @@
 // See why_text.h.
-#include "cmds/gangway/verbs/why_text.h"
+#include "client/why/why_text.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 #include "wire/blockers.h"
 #include "wire/convert.h"
 
-namespace gw::cmds {
+namespace gw::client {
 namespace {
 
 using base::Time;
@@ -319,7 +319,7 @@ std::string named(const wire::Job& job) {
 
 /// Where its time went, the most of it first.
 std::string waited(const wire::Job& job) {
-  auto parts = client::waited_seconds(job);
+  auto parts = waited_seconds(job);
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string out;
   for (const auto& [cause, seconds] : parts)
@@ -334,7 +334,7 @@ std::string waiting_text(const wire::WhyJobReply& why) {
   std::string out = fmt::format(
       "{} waits since {} ({}), in QOS {}, partition {}: {} ({}).\n", named(job), base::format_time(since),
       base::format_duration(std::max(Time{why.now_us()} - since, base::Duration{})), base::printable(job.spec().qos()),
-      base::printable(client::partition_of(job)), client::reason_word(job),
+      base::printable(partition_of(job)), reason_word(job),
       model::words_of(static_cast<model::WaitReason>(job.status().waiting().reason())).means);
   std::string when = why.has_outlook() ? summary(why) + "\n" + foreseen(why) : "";
   if (why.is_kept() && !when.empty()) {
@@ -362,31 +362,31 @@ std::string nodes_in_the_way(const wire::Job& job) {
   std::string out;
   if (!placed.unreachable().empty()) out += "Out of reach: " + names(placed.unreachable()) + ".\n";
   if (placed.waiting_for().empty()) return out;
-  const bool is_over = client::state_of(job) == model::JobState::kCompleting;
+  const bool is_over = state_of(job) == model::JobState::kCompleting;
   return out + fmt::format("Not yet {} on {}.\n", is_over ? "cleared up" : "prepared", names(placed.waiting_for()));
 }
 
 std::string placed_text(const WhyAnswer& answer) {
   const wire::Job& job = answer.why.job();
-  const client::JobRow row{&job, {answer.why.now_us()}, &answer.label, {}};
-  const std::string state(model::long_name(client::state_of(job)));
+  const JobRow row{&job, {answer.why.now_us()}, &answer.label, {}};
+  const std::string state(model::long_name(state_of(job)));
   std::string out;
   if (job.status().has_ended()) {
-    const Time end = client::end_of(job);
+    const Time end = end_of(job);
     out = fmt::format("{} ended {}{}, exit code {}: {}.\n", named(job), state,
-                      end ? " at " + base::format_time(end) : "", client::exit_code(job), client::reason_word(job));
-    if (const std::string more = client::reason_detail(job); !more.empty()) out += base::printable(more, 2000) + "\n";
+                      end ? " at " + base::format_time(end) : "", exit_code(job), reason_word(job));
+    if (const std::string more = reason_detail(job); !more.empty()) out += base::printable(more, 2000) + "\n";
   } else {
-    const Time start = client::start_of(job), end = client::end_of(job);
+    const Time start = start_of(job), end = end_of(job);
     out = fmt::format("{} is {}{} on {} (partition {}){}.\n", named(job), state,
-                      start ? " since " + base::format_time(start) : "", client::node_list(job),
-                      base::printable(client::partition_of(job)),
+                      start ? " since " + base::format_time(start) : "", node_list(job),
+                      base::printable(partition_of(job)),
                       end ? ", until " + base::format_time(end) + " at the latest" : "");
     out += nodes_in_the_way(job);
-    if (client::suspended_at(job)) out += "It is suspended " + client::why_suspended(job) + "\n";
+    if (suspended_at(job)) out += "It is suspended " + why_suspended(job) + "\n";
     if (answer.label.job_id() != 0)
       out += fmt::format("By the quotas it is {}. Jobs of these QOS can preempt it now: {}.\n",
-                         client::quota_text(row.label), client::preemptors_text(row.label));
+                         quota_text(row.label), preemptors_text(row.label));
   }
   return out + waited(job) + history(answer.shown);
 }
@@ -466,12 +466,12 @@ std::string why_json(const WhyAnswer& answer) {
   nlohmann::ordered_json j;
   j["schema_version"] = 1;
   j["job_id"] = why.job().id();
-  j["state"] = model::long_name(client::state_of(why.job()));
-  j["reason"] = client::reason_word(why.job());
+  j["state"] = model::long_name(state_of(why.job()));
+  j["reason"] = reason_word(why.job());
   j["waited_for"] = nlohmann::ordered_json::object();
-  for (const auto& [cause, seconds] : client::waited_seconds(why.job()))
+  for (const auto& [cause, seconds] : waited_seconds(why.job()))
     j["waited_for"][std::string(model::name(cause))] = seconds;
-  const auto range = client::start_range_seconds(why.job());
+  const auto range = start_range_seconds(why.job());
   j["start_range"] = range.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(range);
   j["outlook"] = why.has_outlook() ? outlook_json(why.outlook()) : nlohmann::ordered_json(nullptr);
   j["quotas"] = quotas_json(why);
@@ -499,4 +499,4 @@ std::string why_json(const WhyAnswer& answer) {
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace gw::cmds
+}  // namespace gw::client

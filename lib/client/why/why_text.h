@@ -5,7 +5,7 @@
 
 #include "wire/api.pb.h"
 
-namespace gw::cmds {
+namespace gw::client {
 
 /// All that is known of one job.
 struct WhyAnswer {
@@ -26,4 +26,4 @@ std::string change_words(const wire::UpdateJobRequest& change);
 /// drop.
 std::string change_command(const wire::UpdateJobRequest& change, const wire::Job& job);
 
-}  // namespace gw::cmds
+}  // namespace gw::client

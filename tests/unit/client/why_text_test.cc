@@ -1,5 +1,5 @@
 // The words of `gangway why`.
-#include "cmds/gangway/verbs/why_text.h"
+#include "client/why/why_text.h"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@
 #include "model/wait_split.h"
 #include "wire/blockers.h"
 
-namespace gw::cmds {
+namespace gw::client {
 namespace {
 
 using model::BlockerKind;
@@ -208,4 +208,4 @@ TEST(WhyText, ForPrograms) {
 }
 
 }  // namespace
-}  // namespace gw::cmds
+}  // namespace gw::client

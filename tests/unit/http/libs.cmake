@@ -1,0 +1,1 @@
+set(libs gw_io)

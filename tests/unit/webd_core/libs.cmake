@@ -1,0 +1,1 @@
+set(libs nlohmann_json::nlohmann_json)

@@ -1,0 +1,91 @@
+// See answer_cache.h.
+#include "webd/core/answer_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gw::webd {
+
+bool AnswerCache::ask(const std::string& key, base::Duration now, DoneFn done) {
+  const auto it = entries_.find(key);
+  if (it != entries_.end() && it->second.text != nullptr && now - it->second.at < bounds_.fresh) {
+    const Text text = it->second.text;
+    done(text);
+    return false;
+  }
+  if (it != entries_.end() && it->second.text == nullptr && !it->second.is_old) {
+    it->second.waiting.push_back(std::move(done));
+    return false;
+  }
+  if (it != entries_.end() && it->second.text == nullptr) {  // who waits for the old one gets the new one, too
+    it->second.is_old = false;
+    ++it->second.awaited;
+    it->second.waiting.push_back(std::move(done));
+    return true;
+  }
+  if (it != entries_.end()) {
+    bytes_ -= it->second.text->size();
+    it->second.text = nullptr;
+    it->second.waiting.push_back(std::move(done));
+    return true;
+  }
+  entries_[key].waiting.push_back(std::move(done));
+  return true;
+}
+
+void AnswerCache::forget(const std::string& prefix) {
+  for (auto it = entries_.lower_bound(prefix); it != entries_.end() && it->first.starts_with(prefix);) {
+    it->second.is_old = true;
+    if (it->second.text == nullptr) {
+      ++it;
+      continue;
+    }
+    bytes_ -= it->second.text->size();
+    it = entries_.erase(it);
+  }
+}
+
+void AnswerCache::made(const std::string& key, base::Duration now, const base::Result<std::string>& answer) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || it->second.text != nullptr) return;
+  if (it->second.awaited > 0) {
+    --it->second.awaited;  // a newer one is on its way
+    return;
+  }
+  const bool is_old = it->second.is_old;
+  const std::vector<DoneFn> waiting = std::exchange(it->second.waiting, {});
+  base::Result<Text> told = tl::unexpected(base::Error{});
+  if (answer) {
+    it->second.text = std::make_shared<const std::string>(*answer);
+    it->second.at = now;
+    bytes_ += answer->size();
+    told = it->second.text;
+    if (is_old) {
+      bytes_ -= answer->size();
+      entries_.erase(it);
+    }
+  } else {
+    told = tl::unexpected(answer.error());
+    entries_.erase(it);
+  }
+  forget_old(now);
+  for (const DoneFn& done : waiting) done(told);
+}
+
+void AnswerCache::forget_old(base::Duration now) {
+  const auto drop = [this](auto it) {
+    bytes_ -= it->second.text->size();
+    return entries_.erase(it);
+  };
+  for (auto it = entries_.begin(); it != entries_.end();)
+    it = it->second.text != nullptr && now - it->second.at >= bounds_.fresh ? drop(it) : std::next(it);
+  while (entries_.size() > bounds_.most || bytes_ > bounds_.most_bytes) {
+    auto oldest = entries_.end();
+    for (auto it = entries_.begin(); it != entries_.end(); ++it)
+      if (it->second.text != nullptr && (oldest == entries_.end() || it->second.at < oldest->second.at)) oldest = it;
+    if (oldest == entries_.end()) return;
+    drop(oldest);
+  }
+}
+
+}  // namespace gw::webd

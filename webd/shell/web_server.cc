@@ -1,0 +1,343 @@
+// See web_server.h.
+#include "webd/shell/web_server.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "auth/token_secret.h"
+#include "base/text.h"
+#include "client/conn/connection.h"
+#include "webd/core/cluster_json.h"
+#include "webd/shell/pages.h"
+
+namespace gw::webd {
+namespace {
+
+constexpr base::Duration kLookEvery = base::seconds(2);
+constexpr int kLooksBetweenSigns = 7;  // then a page is told that we are here, and we learn whether it is
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+/// Nothing but what we serve is run or loaded, nobody shows us in a frame, and nobody is told where one came from.
+Headers safe_headers() {
+  return {{"Content-Security-Policy",
+           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"X-Frame-Options", "DENY"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cross-Origin-Opener-Policy", "same-origin"}};
+}
+
+http::Response json_response(int status, std::shared_ptr<const std::string> text) {
+  http::Response out;
+  out.status = status;
+  out.body = std::move(text);
+  out.headers = safe_headers();
+  out.headers.emplace_back("Cache-Control", "no-store");
+  return out;
+}
+
+http::Response refusal(int status, std::string_view code, std::string_view message, std::string_view hint) {
+  return json_response(status, std::make_shared<const std::string>(error_json(code, message, hint)));
+}
+
+http::Response error_response(const base::Error& error) {
+  http::Response out = json_response(status_of(error.code), std::make_shared<const std::string>(error_json(error)));
+  if (out.status == 503) out.headers.emplace_back("Retry-After", "5");
+  return out;
+}
+
+http::Response page_response(const Page& page, std::string_view known) {
+  http::Response out;
+  out.type = page.type;
+  out.headers = safe_headers();
+  out.headers.emplace_back("ETag", page.tag);
+  out.headers.emplace_back("Cache-Control", "no-cache");
+  if (known == page.tag)
+    out.status = 304;
+  else
+    out.body = page.text;
+  return out;
+}
+
+std::string key_of(const http::Request& request) {
+  std::string key = request.path;
+  for (const auto& [name, value] : request.query) key += fmt::format("\n{}={}", name, value);
+  return key;
+}
+
+constexpr std::string_view kTokenHint = "gangway token make prints one";
+
+http::Response wrong_method(const std::string& methods) {
+  http::Response out = refusal(405, "method_not_allowed", "this is asked by " + methods, "");
+  out.headers.emplace_back("Allow", methods);
+  return out;
+}
+
+http::Response unauthorized(const base::Error& error) {
+  http::Response out = refusal(401, "unauthorized", error.what, error.hint);
+  out.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return out;
+}
+
+bool is_loopback(std::string_view from) {
+  return from == "::1" || from == "[::1]" || from.starts_with("127.") || from.starts_with("unix:");
+}
+
+bool is_api(std::string_view path) { return path == "/api" || path.starts_with("/api/"); }
+
+ControllerLines::Options controller_of(const config::Config& c) {
+  ControllerLines::Options options;
+  options.dial.address = io::Address{c.controller_host, c.controller_port, {}}.text();
+  options.dial.receiver = c.cluster + "/gctld";
+  options.dial.receiver_uid = c.controller_uid;
+  return options;
+}
+
+}  // namespace
+
+WebServer::WebServer(io::Loop& loop, link::AuthPool& pool, const config::Config& config, bool is_encrypted)
+    : loop_(loop),
+      pool_(pool),
+      controller_(controller_of(config)),
+      is_encrypted_(is_encrypted),
+      hosts_(config.web_listen, config.web_hosts),
+      is_open_(config.web_open_to_read),
+      everybody_(new Visitor{{}, {loop, pool, controller_}}) {}
+
+base::Result<std::unique_ptr<WebServer>> WebServer::open(io::Loop& loop, link::AuthPool& pool,
+                                                         const config::Config& config, const TlsTexts& tls,
+                                                         io::Fd socket) {
+  constexpr size_t kMostBody = 6 << 20;  // a script, and what JSON makes of it
+  std::unique_ptr<WebServer> self(new WebServer(loop, pool, config, !tls.certificate.empty()));
+  http::ServerOptions options;
+  options.socket = std::move(socket);
+  options.certificate = tls.certificate;
+  options.key = tls.key;
+  options.max_body = kMostBody;
+  options.on_trouble = [](const std::string& text) { spdlog::info("HTTP: {}", text); };
+  GW_TRY(http, http::Server::open(loop, std::move(options),
+                                  [web = self.get()](const http::Request& request, const http::Answer& answer) {
+                                    web->handle(request, answer);
+                                  }));
+  self->http_ = std::move(http);
+  return self;
+}
+
+void WebServer::handle(const http::Request& request, const http::Answer& answer) {
+  if (!hosts_.has(request.header("host")))
+    return answer(refusal(421, "wrong_host",
+                          "this server is not called " + base::printable(request.header("host"), 100),
+                          "web.hosts in the configuration names it"));
+  if (is_api(request.path)) return serve_api(request, answer);
+  const Page* page = page_at(request.path);
+  if (page == nullptr)
+    return answer(refusal(404, "not_found", "there is no " + base::printable(request.path, 100), "the page is at /"));
+  if (request.method != "GET") return answer(wrong_method("GET"));
+  answer(page_response(*page, request.header("if-none-match")));
+}
+
+void WebServer::serve_api(const http::Request& request, const http::Answer& answer) {
+  const std::string_view origin = request.header("origin");
+  if ((!origin.empty() && !hosts_.has_origin(origin)) || request.header("sec-fetch-site") == "cross-site")
+    return answer(refusal(403, "cross_site", "pages of other servers may not ask here", ""));
+  const std::string methods = methods_of(request.path);
+  if (!methods.empty() && methods.find(request.method) == std::string::npos) return answer(wrong_method(methods));
+  const auto visitor = visitor_of(request);
+  if (!visitor && visitor.error().code == base::ErrorCode::kUnavailable) return answer(error_response(visitor.error()));
+  if (!visitor) return answer(unauthorized(visitor.error()));
+  if (request.path == "/api/v1/stream") return serve_stream(answer);
+  auto question = request.path == "/api/v1/me" ? who_is(*visitor)
+                                               : question_of({request.method, request.path, request.query, request.body,
+                                                              request.from, base::SystemClock().now()});
+  if (!question) return answer(error_response(question.error()));
+  if (question->is_change && (*visitor)->key.empty())
+    return answer(unauthorized({base::ErrorCode::kDenied, "changes need a token", std::string(kTokenHint)}));
+  ask(request, *visitor, std::move(*question), answer);
+}
+
+/// Asked of the controller, so that it is of now.
+base::Result<Question> WebServer::who_is(const std::shared_ptr<Visitor>& visitor) {
+  Question q;
+  q.requests.emplace_back().mutable_ping();
+  q.json = [visitor](Replies& replies) -> base::Result<std::string> {
+    if (!replies[0]) return tl::unexpected(replies[0].error());
+    return me_json(visitor->lines.token());
+  };
+  return q;
+}
+
+// ---- who asks
+
+/// Errors: nobody that may ask; how a token may not come.
+base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_of(const http::Request& request) {
+  constexpr std::string_view kBearer = "bearer ";
+  const std::string_view said = request.header("authorization");
+  if (said.empty() && is_open_) return everybody_;
+  if (said.empty())
+    return base::fail(base::ErrorCode::kDenied, "this takes a token",
+                      std::string(kTokenHint) + "; an administrator can open reading to all (web.open_to_read)");
+  if (!is_encrypted_ && !is_loopback(request.from))
+    return base::fail(base::ErrorCode::kDenied, "a token is not taken unencrypted",
+                      "revoke it, since others may have read it; an administrator can serve TLS (web.certificate)");
+  const std::string_view secret = base::trim(said.substr(std::min(said.size(), kBearer.size())));
+  if (base::to_lower(said.substr(0, kBearer.size())) != kBearer || !auth::is_token_secret(secret))
+    return base::fail(base::ErrorCode::kDenied, "the header Authorization has no token",
+                      "Authorization: Bearer gwt_...");
+  return visitor_by(std::string(secret));
+}
+
+/// Those that were refused, and of too many the one that was used longest ago, go.
+base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_by(const std::string& secret) {
+  const std::string hash = auth::token_hash(secret);
+  const base::Duration now = io::Loop::monotonic();
+  if (const auto it = visitors_.find(hash); it != visitors_.end() && !it->second->lines.is_refused()) {
+    it->second->used = now;
+    return it->second;
+  }
+  const auto is_unknown = [](const auto& entry) { return entry.second->lines.token() == nullptr; };
+  if (static_cast<size_t>(std::count_if(visitors_.begin(), visitors_.end(), is_unknown)) >= kMostUnknown)
+    return base::fail(base::ErrorCode::kUnavailable, "too many new tokens at once", "try again in a while");
+  constexpr size_t kLines = 2;
+  ControllerLines::Options options = controller_;
+  options.token = secret;
+  options.lines = kLines;
+  const std::shared_ptr<Visitor> made(new Visitor{hash, {loop_, pool_, options}, now});
+  visitors_[hash] = made;
+  if (visitors_.size() > kMostTokens) {
+    const auto oldest = std::min_element(visitors_.begin(), visitors_.end(),
+                                         [](const auto& a, const auto& b) { return a.second->used < b.second->used; });
+    visitors_.erase(oldest);
+  }
+  return made;
+}
+
+// ---- questions
+
+void WebServer::ask(const http::Request& request, const std::shared_ptr<Visitor>& visitor, Question question,
+                    const http::Answer& answer) {
+  const auto work = std::make_shared<Work>();
+  work->visitor = visitor;
+  work->question = std::move(question);
+  const auto give = [answer, visitor](const base::Result<AnswerCache::Text>& text) {
+    if (text) return answer(json_response(200, *text));
+    answer(visitor->lines.is_refused() ? unauthorized(text.error()) : error_response(text.error()));
+  };
+  if (work->question.is_change) {
+    const std::string_view named = request.header("idempotency-key");
+    const std::string id =
+        named.empty() ? client::make_uuid() : auth::token_hash(fmt::format("{}\n{}", visitor->key, named));
+    for (wire::ApiRequest& one : work->question.requests) one.set_client_id(id);
+    work->done = [this, visitor, give](const base::Result<std::string>& text) {
+      answers_.forget(visitor->key + "\n");  // who has changed something sees it
+      give(text.map([](const std::string& t) { return std::make_shared<const std::string>(t); }));
+    };
+    return make(work);
+  }
+  work->key = visitor->key + "\n" + key_of(request);
+  work->done = [this, key = work->key](const base::Result<std::string>& text) {
+    answers_.made(key, io::Loop::monotonic(), text);
+  };
+  if (answers_.ask(work->key, io::Loop::monotonic(), give)) make(work);
+}
+
+void WebServer::make(const std::shared_ptr<Work>& work) { ask_all(work, std::move(work->question.requests)); }
+
+void WebServer::ask_all(const std::shared_ptr<Work>& work, std::vector<wire::ApiRequest> requests) {
+  if (requests.empty()) return on_replies(work);
+  const size_t first = work->replies.size();
+  work->asked += requests.size();
+  work->replies.resize(work->asked, tl::unexpected(base::Error{}));
+  for (size_t i = 0; i < requests.size(); ++i)
+    work->visitor->lines.ask(std::move(requests[i]),
+                             [this, alive = alive_, work, at = first + i](base::Result<wire::ApiReply> reply) {
+                               if (!*alive) return;
+                               work->replies[at] = std::move(reply);
+                               if (++work->answered == work->asked) on_replies(work);
+                             });
+}
+
+void WebServer::on_replies(const std::shared_ptr<Work>& work) {
+  if (!std::exchange(work->is_more, true) && work->question.more)
+    if (auto more = work->question.more(work->replies); !more.empty()) return ask_all(work, std::move(more));
+  base::Result<std::string> text = base::fail(base::ErrorCode::kInternal, "the answer cannot be told");
+  try {
+    text = work->question.json(work->replies);
+  } catch (const std::exception& e) {
+    spdlog::error("no JSON for {}: {}", base::printable(work->key), e.what());
+  }
+  // A token that has ended meanwhile is found out at the next connection; of one that was never known nothing is kept.
+  const bool is_denied = !text && text.error().code == base::ErrorCode::kDenied;
+  if (!work->visitor->key.empty() && (is_denied || work->visitor->lines.token() == nullptr))
+    visitors_.erase(work->visitor->key);
+  work->done(text);
+}
+
+// ---- open pages
+
+void WebServer::serve_stream(const http::Answer& answer) {
+  std::erase_if(streams_, [](const auto& stream) { return stream->is_gone(); });
+  if (streams_.size() >= kMostStreams)
+    return answer(refusal(503, "too_many", "too many pages are open", "try again in a while"));
+  http::Response out;
+  out.type = "text/event-stream";
+  out.headers = safe_headers();
+  out.headers.emplace_back("Cache-Control", "no-store");
+  out.stream = std::make_shared<http::EventStream>();
+  out.stream->send(fmt::format("retry: 5000\nevent: version\ndata: {}\n\n", version_));
+  streams_.push_back(out.stream);
+  answer(std::move(out));
+  if (streams_.size() == 1) look_soon();
+}
+
+void WebServer::look_soon() {
+  timer_ = loop_.after(kLookEvery, [this] { look(); });
+}
+
+/// What is asked costs the same however large the cluster is: how many jobs there are, and the newest event.
+void WebServer::look() {
+  std::erase_if(streams_, [](const auto& stream) { return stream->is_gone(); });
+  if (streams_.empty()) return;
+  wire::ApiRequest ping, events;
+  ping.mutable_ping();
+  events.mutable_list_events()->set_last(1);
+  const auto seen = std::make_shared<std::array<std::string, 2>>();
+  const auto left = std::make_shared<int>(2);
+  const auto took = [this, alive = alive_, seen, left](size_t at, std::string text) {
+    if (!*alive) return;
+    (*seen)[at] = std::move(text);
+    if (--*left > 0) return;
+    tell((*seen)[0] + "|" + (*seen)[1]);
+    look_soon();
+  };
+  everybody_->lines.ask(ping, [took](const base::Result<wire::ApiReply>& r) {
+    took(0, r ? fmt::format("{} {} {}", r->ping().pending(), r->ping().running(), r->ping().nodes_up()) : "away");
+  });
+  // Where events are private the counts alone say it.
+  everybody_->lines.ask(events, [took](const base::Result<wire::ApiReply>& r) {
+    took(1, r && r->list_events().events_size() > 0 ? fmt::format("{}", r->list_events().events(0).seq()) : "");
+  });
+}
+
+void WebServer::tell(const std::string& seen) {
+  std::string text;
+  if (seen != seen_) {
+    seen_ = seen;
+    ++version_;
+    text = fmt::format("event: version\ndata: {}\n\n", version_);
+  } else if (silent_looks_ + 1 >= kLooksBetweenSigns) {
+    text = ": here\n\n";
+  }
+  silent_looks_ = text.empty() ? silent_looks_ + 1 : 0;
+  if (text.empty()) return;
+  for (const auto& stream : streams_) stream->send(text);
+}
+
+}  // namespace gw::webd
