@@ -9,7 +9,8 @@ machine's part, the rest is the controller's. The three take turns, so that what
 them. Prints p50 and p95 of each and ratios as JSON lines. Target: each p95 beside the abuse at most three times the quiet
 one. With `--nice` the abuser's programs have the lowest priority, as if they ran elsewhere; with `--weight` the controllers
 and munged have the weight that the unit file gives a controller. With `--watchers N` the neighbour is no abuser: N of his
-`gqueue -i 1` ask for the queue once a second, and nothing else is asked; the mean time of a pass is a figure then, too. Invariant: everything it starts is ended, also on errors.
+`gqueue -i 1` ask for the queue once a second, and nothing else is asked; the mean time of a pass is a figure then, too. With
+`--pages N` it is N open web pages. Invariant: everything it starts is ended, also on errors.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +47,8 @@ def parse_arguments():
     parser.add_argument('--weight', action='store_true', help='controllers and munged have ten times the weight of others')
     parser.add_argument('--watchers', type=int, default=0, help='so many clients list the queue once a second, in place of the abuse')
     parser.add_argument('--queue', type=int, default=200, help='jobs in the queue that they list')
+    parser.add_argument('--pages', type=int, default=0, help='so many web pages are open, each of which shows the queue anew when something '
+                        'changes, in place of the abuse')
     return parser.parse_args()
 
 
@@ -102,12 +106,26 @@ def set_priority(pid, nice):
         path.write_text(str(nice), encoding='ascii')
 
 
+def load_of(options, env):
+    """Commands of those who only look on; none: there is abuse."""
+    if options.pages:
+        log = pathlib.Path(env['GANGWAY_CONF']).resolve().parent / 'gwebd.log'
+        here = pathlib.Path(__file__).resolve().parent
+        return [f'exec {sys.executable} {here}/open_pages.py {address_in(log)} {options.pages}']
+    return ['exec gqueue -i 1'] * options.watchers
+
+
+def address_in(log):
+    """Where gwebd serves, as its log says."""
+    return re.findall(r'serves at http://(\S+?)/', log.read_text(encoding='utf-8'))[-1]
+
+
 @contextlib.contextmanager
 def abuse(options, env, folder):
     """One loop for each abuse, each in a session of its own."""
     loops = []
     try:
-        for words in ['exec gqueue -i 1'] * options.watchers or [f'while :; do {words}; done' for words in ABUSES]:
+        for words in load_of(options, env) or [f'while :; do {words}; done' for words in ABUSES]:
             nice = ['nice', '-n19'] if options.nice else []
             loops.append(subprocess.Popen([*as_user(options.abuser), *nice, 'bash', '-c', words],
                                           env={**env, 'GANGWAY_TIMEOUT': '2'}, cwd=folder, stdin=subprocess.DEVNULL,
@@ -127,6 +145,10 @@ def private_cluster(options, folder):
     """The environment of a cluster of four nodes that is taken down in the end."""
     gangway = options.build / 'bin/gangway'
     up = [gangway, 'dev', 'up', '--dir', folder, '--nodes', '4']
+    if options.pages:
+        config = folder.with_suffix('.yaml')
+        config.write_text('web: {listen: "127.0.0.1:0", open_to_read: true}\n', encoding='utf-8')
+        up += ['--config', config]
     try:
         subprocess.run(up, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if options.weight:
@@ -169,7 +191,7 @@ def main():
     folder.chmod(0o1777)
     try:
         with private_cluster(options, root / 'a') as env, private_cluster(options, root / 'b') as other:
-            for each in (env, other) if options.watchers else ():  # whoever watches, on either, sees as much
+            for each in (env, other) if options.watchers or options.pages else ():  # whoever watches, on either, sees as much
                 timed([*as_user(options.abuser), 'gbatch', '-H', '-n1', '--wrap=true'], each, folder, options.queue)
             load = round(os.getloadavg()[0], 2)
             parts = {part: {'submit': [], 'list': [], 'start': [], 'pass': []} for part in ('quiet', 'elsewhere', 'beside')}

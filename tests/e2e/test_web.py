@@ -12,7 +12,7 @@ import pytest
 
 from cluster import BIN, wait_for
 from conftest import QUICK, needs_root, others_can_run
-from web import CLOSED, WEB, Web, address, make_token
+from web import CLOSED, WEB, Web, address, make_token, words_of
 
 USER, OTHER = "daemon", "games"
 
@@ -44,7 +44,7 @@ def test_everybody_reads_what_the_commands_tell(site):
     assert [event["kind"] for event in one["history"]][0] == "submitted" and len(one["allocation"][0]["gpus"]) > 0
     why = web.get(f"jobs/{waiting}/why")
     command = site.run("gangway", "why", waiting).stdout
-    assert why["text"].splitlines()[0] == command.splitlines()[0] and why["blockers"] != []
+    assert words_of(why["text"]) == words_of(command) and why["blockers"] != []
     assert "RUNNING" in web.get(f"jobs/{running}/why")["text"]
     nodes = web.get("nodes")["nodes"]
     assert [node["name"] for node in nodes] == ["n0", "n1"] and nodes[0]["gpus_total"] == 8
@@ -162,6 +162,14 @@ def test_a_token_acts_for_its_maker(site):
     assert site.state(foreign) in ("PENDING", "RUNNING")
     assert web.refused(409, f"jobs/{held}/cancel", method="POST")
     site.run("gcancel", foreign)
+
+
+@needs_root
+def test_nobody_is_told_what_another_asked(site):
+    others_can_run(site, USER)
+    visitors = [Web(site, make_token(site, USER)), Web(site, make_token(site, OTHER)), Web(site)]
+    for _ in range(3):
+        assert [web.get("me")["user"] for web in visitors] == [USER, OTHER, None]
 
 
 @needs_root

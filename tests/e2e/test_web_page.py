@@ -8,7 +8,7 @@ import pytest
 import browser as browsers
 from cluster import Cluster, wait_for
 from conftest import QUICK, needs_root, others_can_run
-from web import WEB, address, make_token
+from web import WEB, address, make_token, words_of
 
 USER = "daemon"
 EVIL = "<img src=x onerror=document.title=1>"
@@ -58,7 +58,7 @@ def test_find_why_a_job_waits(site, browser, jobs):
     page.click(f"a[href='#/jobs/{waits}']")
     page.wait_text("Why it waits", "PENDING")
     said = page.js("document.querySelector('#why').innerText")
-    assert said.splitlines()[0] == site.run("gangway", "why", waits).stdout.splitlines()[0]
+    assert words_of(said) == words_of(site.run("gangway", "why", waits).stdout)
     assert page.faults() == []
     assert page.foreign_requests(f"http://{address(site)}/") == []
 

@@ -54,6 +54,11 @@ class Web:
         return body["error"]["message"]
 
 
+def words_of(why):
+    """The first line of what is said of a job, but for the time that goes on."""
+    return re.sub(r" \([0-9:]+\)", "", why.splitlines()[0])
+
+
 def make_token(cluster, user, *options):
     """Its secret."""
     secret = cluster.run("gangway", "token", "make", *options, user=user).stdout.strip()

@@ -73,7 +73,7 @@ IMPURE_HEADER = re.compile(
 # Third-party headers and the folders that may see them.
 HOMES = [
     (re.compile(r'^event2?(/|\.h)'), ('lib/io',)),
-    (re.compile(r'^microhttpd\.h'), ('lib/http',)),
+    (re.compile(r'^(microhttpd|zlib)\.h'), ('lib/http',)),
     (re.compile(r'^sqlite3'), ('lib/store', 'tests/sim/disk')),  # a disk that forgets what was not synced
     (re.compile(r'^(munge\.h|sodium(/|\.h))'), ('lib/auth',)),
     (re.compile(r'^yaml-cpp/'), ('lib/config',)),

@@ -24,7 +24,7 @@ bool AnswerCache::ask(const std::string& key, base::Duration now, DoneFn done) {
     return true;
   }
   if (it != entries_.end()) {
-    bytes_ -= it->second.text->size();
+    bytes_ -= it->second.text->plain.size();
     it->second.text = nullptr;
     it->second.waiting.push_back(std::move(done));
     return true;
@@ -40,7 +40,7 @@ void AnswerCache::forget(const std::string& prefix) {
       ++it;
       continue;
     }
-    bytes_ -= it->second.text->size();
+    bytes_ -= it->second.text->plain.size();
     it = entries_.erase(it);
   }
 }
@@ -56,7 +56,7 @@ void AnswerCache::made(const std::string& key, base::Duration now, const base::R
   const std::vector<DoneFn> waiting = std::exchange(it->second.waiting, {});
   base::Result<Text> told = tl::unexpected(base::Error{});
   if (answer) {
-    it->second.text = std::make_shared<const std::string>(*answer);
+    it->second.text = std::make_shared<const Answered>(Answered{*answer});
     it->second.at = now;
     bytes_ += answer->size();
     told = it->second.text;
@@ -74,7 +74,7 @@ void AnswerCache::made(const std::string& key, base::Duration now, const base::R
 
 void AnswerCache::forget_old(base::Duration now) {
   const auto drop = [this](auto it) {
-    bytes_ -= it->second.text->size();
+    bytes_ -= it->second.text->plain.size();
     return entries_.erase(it);
   };
   for (auto it = entries_.begin(); it != entries_.end();)

@@ -14,9 +14,15 @@
 
 namespace gw::webd {
 
+/// An answer, and the same made shorter, once somebody wants it so.
+struct Answered {
+  std::string plain;
+  mutable std::shared_ptr<const std::string> packed = {};
+};
+
 class AnswerCache {
  public:
-  using Text = std::shared_ptr<const std::string>;
+  using Text = std::shared_ptr<const Answered>;
   using DoneFn = std::function<void(const base::Result<Text>& answer)>;
   struct Bounds {
     base::Duration fresh = base::seconds(1);

@@ -12,6 +12,7 @@
 #include "auth/token_secret.h"
 #include "base/text.h"
 #include "client/conn/connection.h"
+#include "http/gzip.h"
 #include "webd/core/cluster_json.h"
 #include "webd/shell/pages.h"
 
@@ -41,6 +42,18 @@ http::Response json_response(int status, std::shared_ptr<const std::string> text
   out.body = std::move(text);
   out.headers = safe_headers();
   out.headers.emplace_back("Cache-Control", "no-store");
+  return out;
+}
+
+/// Shorter where that pays, and is asked for; each answer is packed once, however many want it.
+http::Response answered(const AnswerCache::Text& text, bool is_short) {
+  constexpr size_t kWorthIt = 2'000;
+  const bool is_packed = is_short && text->plain.size() >= kWorthIt;
+  if (is_packed && text->packed == nullptr) text->packed = std::make_shared<const std::string>(http::gzip(text->plain));
+  if (!is_packed || text->packed->empty()) return json_response(200, {text, &text->plain});
+  http::Response out = json_response(200, text->packed);
+  out.headers.emplace_back("Content-Encoding", "gzip");
+  out.headers.emplace_back("Vary", "Accept-Encoding");
   return out;
 }
 
@@ -226,8 +239,9 @@ void WebServer::ask(const http::Request& request, const std::shared_ptr<Visitor>
   const auto work = std::make_shared<Work>();
   work->visitor = visitor;
   work->question = std::move(question);
-  const auto give = [answer, visitor](const base::Result<AnswerCache::Text>& text) {
-    if (text) return answer(json_response(200, *text));
+  const bool is_short = http::takes_gzip(request.header("accept-encoding"));
+  const auto give = [answer, visitor, is_short](const base::Result<AnswerCache::Text>& text) {
+    if (text) return answer(answered(*text, is_short));
     answer(visitor->lines.is_refused() ? unauthorized(text.error()) : error_response(text.error()));
   };
   if (work->question.is_change) {
@@ -237,7 +251,7 @@ void WebServer::ask(const http::Request& request, const std::shared_ptr<Visitor>
     for (wire::ApiRequest& one : work->question.requests) one.set_client_id(id);
     work->done = [this, visitor, give](const base::Result<std::string>& text) {
       answers_.forget(visitor->key + "\n");  // who has changed something sees it
-      give(text.map([](const std::string& t) { return std::make_shared<const std::string>(t); }));
+      give(text.map([](const std::string& t) { return std::make_shared<const Answered>(Answered{t}); }));
     };
     return make(work);
   }

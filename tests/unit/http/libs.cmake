@@ -1,1 +1,2 @@
-set(libs gw_io)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+set(libs gw_io PkgConfig::ZLIB)

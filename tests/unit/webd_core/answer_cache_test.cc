@@ -14,7 +14,7 @@ struct Cache : ::testing::Test {
   AnswerCache cache{{seconds(1), 3, 100}};
   std::vector<std::string> told;
   AnswerCache::DoneFn note = [this](const base::Result<AnswerCache::Text>& text) {
-    told.push_back(text ? **text : "error: " + text.error().what);
+    told.push_back(text ? (*text)->plain : "error: " + text.error().what);
   };
 };
 
