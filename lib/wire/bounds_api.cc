@@ -355,7 +355,12 @@ constexpr MessageBounds kListAuditBounds = {"ListAuditRequest", {}, kListAudit};
 constexpr FieldBound kSetLogLevel[] = {text(1, "level", kNameBytes, "log level")};
 constexpr MessageBounds kSetLogLevelBounds = {"SetLogLevelRequest", {}, kSetLogLevel};
 constexpr uint64_t kTokenHashBytes = 64;
-constexpr FieldBound kMakeToken[] = {text(1, "hash", kTokenHashBytes), length(2, "lifetime_us", "lifetime of a token"),
+constexpr FieldBound kLifetime = [] {
+  FieldBound f = i64(2, "lifetime_us", 0, uint64_t{366} * 24 * 3600 * 1'000'000, "lifetime of a token");
+  f.hint = "a length of time up to 366 days";
+  return f;
+}();
+constexpr FieldBound kMakeToken[] = {text(1, "hash", kTokenHashBytes), kLifetime,
                                      text(3, "name", kNameBytes, "name of a token"), flag(4, "read_only")};
 constexpr MessageBounds kMakeTokenBounds = {"MakeTokenRequest", "gangway token make", kMakeToken};
 constexpr FieldBound kListTokens[] = {flag(1, "all_users")};

@@ -130,13 +130,19 @@ constexpr const RequestRow& row_of(ApiRequest::KindCase kind) {
 constexpr bool is_open_to_tokens(ApiRequest::KindCase kind) {
   using Kind = ApiRequest;
   constexpr Kind::KindCase kOpen[] = {
-      Kind::kSubmit,         Kind::kListJobs,         Kind::kShowJob,        Kind::kWhyJob,     Kind::kWaitJob,
-      Kind::kCancel,         Kind::kJobAction,        Kind::kListPriorities, Kind::kListSteps,  Kind::kListNodes,
-      Kind::kListPartitions, Kind::kListReservations, Kind::kListQuotas,     Kind::kShowShares, Kind::kExplainQuota,
-      Kind::kPing,           Kind::kListEvents,       Kind::kListRecords,    Kind::kSumRecords};
+      Kind::kSubmit,           Kind::kListJobs,       Kind::kShowJob,    Kind::kWhyJob,       Kind::kCancel,
+      Kind::kJobAction,        Kind::kListPriorities, Kind::kListSteps,  Kind::kListNodes,    Kind::kListPartitions,
+      Kind::kListReservations, Kind::kListQuotas,     Kind::kShowShares, Kind::kExplainQuota, Kind::kPing,
+      Kind::kListEvents,       Kind::kListRecords,    Kind::kSumRecords};
   for (const Kind::KindCase open : kOpen)
     if (open == kind) return true;
   return false;
+}
+/// The same of this very request: of what is done to jobs holding, releasing and queueing again.
+inline bool is_open_to_tokens(const ApiRequest& request) {
+  const JobAction action = request.job_action().action();
+  const bool is_open = action == kUserHold || action == kRelease || action == kRequeue;
+  return is_open_to_tokens(request.kind_case()) && (!request.has_job_action() || is_open);
 }
 
 /// Does its answer come when it is so, not at once? A submission that is only tested waits for the scheduler.

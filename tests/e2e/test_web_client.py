@@ -66,7 +66,7 @@ def test_jobs_are_read_and_changed(site, tmp_path):
     job.release()
     wait_for(lambda: job.status().state == "RUNNING", "its start")
     job.requeue()
-    job.hold() if job.status().state == "PENDING" else None
+    wait_for(lambda: job.status().state == "RUNNING" and job.status().details["restart_count"] == 1, "its second run")
     job.cancel()
     wait_for(lambda: job.status().has_ended, "its end")
     with pytest.raises(gangway.ApiError) as refused:

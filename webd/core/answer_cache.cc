@@ -6,31 +6,20 @@
 
 namespace gw::webd {
 
-bool AnswerCache::ask(const std::string& key, base::Duration now, DoneFn done) {
-  const auto it = entries_.find(key);
-  if (it != entries_.end() && it->second.text != nullptr && now - it->second.at < bounds_.fresh) {
-    const Text text = it->second.text;
+uint64_t AnswerCache::ask(const std::string& key, base::Duration now, DoneFn done) {
+  Entry& entry = entries_[key];
+  if (entry.text != nullptr && now - entry.at < bounds_.fresh) {
+    const Text text = entry.text;
     done(text);
-    return false;
+    return 0;
   }
-  if (it != entries_.end() && it->second.text == nullptr && !it->second.is_old) {
-    it->second.waiting.push_back(std::move(done));
-    return false;
-  }
-  if (it != entries_.end() && it->second.text == nullptr) {  // who waits for the old one gets the new one, too
-    it->second.is_old = false;
-    ++it->second.awaited;
-    it->second.waiting.push_back(std::move(done));
-    return true;
-  }
-  if (it != entries_.end()) {
-    bytes_ -= it->second.text->plain.size();
-    it->second.text = nullptr;
-    it->second.waiting.push_back(std::move(done));
-    return true;
-  }
-  entries_[key].waiting.push_back(std::move(done));
-  return true;
+  if (entry.text != nullptr) bytes_ -= entry.text->plain.size();
+  entry.text = nullptr;
+  const bool is_made = !entry.waiting.empty() && !entry.is_old;
+  entry.waiting.push_back(std::move(done));  // who waits for an old one gets the new one, too
+  if (is_made) return 0;
+  entry.is_old = false;
+  return entry.number = ++last_number_;
 }
 
 void AnswerCache::forget(const std::string& prefix) {
@@ -45,13 +34,10 @@ void AnswerCache::forget(const std::string& prefix) {
   }
 }
 
-void AnswerCache::made(const std::string& key, base::Duration now, const base::Result<std::string>& answer) {
+void AnswerCache::made(const std::string& key, uint64_t number, base::Duration now,
+                       const base::Result<std::string>& answer) {
   const auto it = entries_.find(key);
-  if (it == entries_.end() || it->second.text != nullptr) return;
-  if (it->second.awaited > 0) {
-    --it->second.awaited;  // a newer one is on its way
-    return;
-  }
+  if (it == entries_.end() || it->second.text != nullptr || it->second.number != number) return;
   const bool is_old = it->second.is_old;
   const std::vector<DoneFn> waiting = std::exchange(it->second.waiting, {});
   base::Result<Text> told = tl::unexpected(base::Error{});

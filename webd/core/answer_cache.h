@@ -31,10 +31,11 @@ class AnswerCache {
   };
   explicit AnswerCache(Bounds bounds) : bounds_(bounds) {}
 
-  /// Calls `done` at once where there is a fresh answer, else once it was made. True: nobody makes it yet, so whoever
-  /// asks has to, and calls made().
-  bool ask(const std::string& key, base::Duration now, DoneFn done);
-  void made(const std::string& key, base::Duration now, const base::Result<std::string>& answer);
+  /// Calls `done` at once where there is a fresh answer, else once it was made. Not 0: whoever asks has to make it, and
+  /// says so by made() with this number.
+  uint64_t ask(const std::string& key, base::Duration now, DoneFn done);
+  /// Of several that are made for a key the one that was begun last counts.
+  void made(const std::string& key, uint64_t number, base::Duration now, const base::Result<std::string>& answer);
   /// What was made for keys that begin so is old: who asks now gets an answer that is made after this.
   void forget(const std::string& prefix);
   size_t bytes() const { return bytes_; }
@@ -44,12 +45,13 @@ class AnswerCache {
     Text text;  // null while it is made
     base::Duration at = {};
     std::vector<DoneFn> waiting = {};
+    uint64_t number = 0;  // of the one that is made
     bool is_old = false;  // it is made from what was before
-    int awaited = 0;      // older ones that are under way
   };
   const Bounds bounds_;
   std::map<std::string, Entry> entries_;
   size_t bytes_ = 0;
+  uint64_t last_number_ = 0;
 
   void forget_old(base::Duration now);
 };

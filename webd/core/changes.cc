@@ -21,14 +21,33 @@ using Made = Result<Question>;
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Body = nlohmann::json;
 
 constexpr const char* kListExample = R"(["-N2", "-t", "60"])";
 constexpr const char* kObjectExample = R"({"NAME": "value"})";
 
-/// The object of a body, which may be empty; it has no other keys than `known`.
-Result<Json> object_of(const Asked& asked, const std::vector<std::string>& known) {
-  if (asked.body.empty()) return Json::object();
-  Json j = Json::parse(asked.body, nullptr, /*allow_exceptions=*/false);
+/// So deep are the objects and lists of a text at most; what is in quotes counts for nothing.
+size_t depth_of(std::string_view text) {
+  size_t depth = 0, deepest = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted && c == '\\') ++i;
+    if (is_quoted) continue;
+    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    if ((c == '}' || c == ']') && depth > 0) --depth;
+  }
+  return deepest;
+}
+
+/// The object of a body, which may be empty; it has no other keys than `known`. Its objects are maps: a list of keys
+/// would take a time that grows with their square.
+Result<Body> object_of(const Asked& asked, const std::vector<std::string>& known) {
+  constexpr size_t kDeepest = 4;
+  if (asked.body.empty()) return Body::object();
+  Body j = depth_of(asked.body) > kDeepest ? Body(Body::value_t::discarded)
+                                           : Body::parse(asked.body, nullptr, /*allow_exceptions=*/false);
   if (j.is_discarded() || !j.is_object()) return base::invalid("the body is no JSON object", kObjectExample);
   for (const auto& [key, value] : j.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -41,17 +60,17 @@ Result<Json> object_of(const Asked& asked, const std::vector<std::string>& known
   return j;
 }
 
-Result<std::string> text_at(const Json& j, const std::string& key) {
+Result<std::string> text_at(const Body& j, const std::string& key) {
   if (!j.contains(key)) return std::string();
   if (!j[key].is_string()) return base::invalid(key + " is no text");
   return j[key].get<std::string>();
 }
 
-Result<std::vector<std::string>> words_at(const Json& j, const std::string& key) {
+Result<std::vector<std::string>> words_at(const Body& j, const std::string& key) {
   std::vector<std::string> out;
   if (!j.contains(key)) return out;
   if (!j[key].is_array()) return base::invalid(key + " is no list of texts", kListExample);
-  for (const Json& word : j[key]) {
+  for (const Body& word : j[key]) {
     if (!word.is_string()) return base::invalid(key + " is no list of texts", kListExample);
     out.push_back(word.get<std::string>());
     if (out.back().find('\0') != std::string::npos) return base::invalid(key + ": a byte 0");
@@ -59,7 +78,7 @@ Result<std::vector<std::string>> words_at(const Json& j, const std::string& key)
   return out;
 }
 
-Result<Submitted> submitted_of(const Json& j) {
+Result<Submitted> submitted_of(const Body& j) {
   Submitted out;
   GW_TRY(script, text_at(j, "script"));
   GW_TRY(options, words_at(j, "options"));
@@ -85,7 +104,7 @@ Result<std::string> done_json(const Reply& reply) {
   if (reply.done().empty() && !reply.faults().empty()) return tl::unexpected(wire::from_wire(reply.faults(0).error()));
   const Json j{{"schema_version", client::kSchemaVersion},
                {"jobs", std::vector<uint32_t>(reply.done().begin(), reply.done().end())}};
-  return j.dump() + "\n";
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Made act_on(const std::string& name, const Asked& asked, wire::JobAction action) {

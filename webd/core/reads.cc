@@ -93,6 +93,10 @@ client::JobLabels labels_of(Replies& replies, size_t at) {
   return client::JobLabels(std::move(*replies[at]->mutable_show_shares()));
 }
 
+std::string written(const nlohmann::ordered_json& j) {
+  return j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 /// Only these keys of each job.
 void keep_fields(nlohmann::ordered_json& jobs, const std::vector<std::string>& fields) {
   for (nlohmann::ordered_json& job : jobs) {
@@ -132,7 +136,7 @@ Made list_jobs(const std::string& /*name*/, const Asked& asked) {
     if (!fields.empty()) keep_fields(j["jobs"], fields);
     j["total"] = list.jobs_size();
     j["offset"] = offset;
-    return j.dump() + "\n";
+    return written(j);
   };
   return q;
 }
@@ -189,7 +193,7 @@ Made why_job(const std::string& name, const Asked& /*asked*/) {
     }
     auto j = nlohmann::ordered_json::parse(client::why_json(answer));
     j["text"] = client::why_text(answer);
-    return j.dump() + "\n";
+    return written(j);
   };
   return q;
 }

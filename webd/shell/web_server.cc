@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "auth/token_secret.h"
@@ -80,9 +81,11 @@ http::Response page_response(const Page& page, std::string_view known) {
   return out;
 }
 
+/// Each part with its length in front: none can be taken for another.
 std::string key_of(const http::Request& request) {
   std::string key = request.path;
-  for (const auto& [name, value] : request.query) key += fmt::format("\n{}={}", name, value);
+  for (const auto& [name, value] : request.query)
+    key += fmt::format("\n{}:{}={}:{}", name.size(), name, value.size(), value);
   return key;
 }
 
@@ -162,18 +165,33 @@ void WebServer::serve_api(const http::Request& request, const http::Answer& answ
   if ((!origin.empty() && !hosts_.has_origin(origin)) || request.header("sec-fetch-site") == "cross-site")
     return answer(refusal(403, "cross_site", "pages of other servers may not ask here", ""));
   const std::string methods = methods_of(request.path);
-  if (!methods.empty() && methods.find(request.method) == std::string::npos) return answer(wrong_method(methods));
+  const std::vector<std::string> taken = base::split(methods, ',');
+  const auto is_method = [&request](const std::string& one) { return base::trim(one) == request.method; };
+  if (!methods.empty() && std::none_of(taken.begin(), taken.end(), is_method)) return answer(wrong_method(methods));
   const auto visitor = visitor_of(request);
   if (!visitor && visitor.error().code == base::ErrorCode::kUnavailable) return answer(error_response(visitor.error()));
   if (!visitor) return answer(unauthorized(visitor.error()));
-  if (request.path == "/api/v1/stream") return serve_stream(answer);
-  auto question = request.path == "/api/v1/me" ? who_is(*visitor)
+  if ((*visitor)->key.empty() && request.method != "GET")
+    return answer(unauthorized({base::ErrorCode::kDenied, "changes need a token", std::string(kTokenHint)}));
+  if ((*visitor)->key.empty() || (*visitor)->lines.token() != nullptr) return serve_for(request, *visitor, answer);
+  confirm(*visitor, [this, held = std::make_shared<const http::Request>(request), v = *visitor,
+                     answer](const base::Status& known) {
+    if (known) return serve_for(*held, v, answer);
+    if (!v->lines.is_refused()) return answer(error_response(known.error()));
+    note_refusal(held->from);
+    answer(unauthorized(known.error()));
+  });
+}
+
+/// Whoever it is may ask.
+void WebServer::serve_for(const http::Request& request, const std::shared_ptr<Visitor>& visitor,
+                          const http::Answer& answer) {
+  if (request.path == "/api/v1/stream") return serve_stream(visitor, answer);
+  auto question = request.path == "/api/v1/me" ? who_is(visitor)
                                                : question_of({request.method, request.path, request.query, request.body,
                                                               request.from, base::SystemClock().now()});
   if (!question) return answer(error_response(question.error()));
-  if (question->is_change && (*visitor)->key.empty())
-    return answer(unauthorized({base::ErrorCode::kDenied, "changes need a token", std::string(kTokenHint)}));
-  ask(request, *visitor, std::move(*question), answer);
+  ask(request, visitor, std::move(*question), answer);
 }
 
 /// Asked of the controller, so that it is of now.
@@ -207,7 +225,7 @@ base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_of(const ht
   return visitor_by(std::string(secret));
 }
 
-/// Those that were refused, and of too many the one that was used longest ago, go.
+/// Of too many the one that was used longest ago goes.
 base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_by(const std::string& secret) {
   const std::string hash = auth::token_hash(secret);
   const base::Duration now = io::Loop::monotonic();
@@ -218,10 +236,11 @@ base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_by(const st
   const auto is_unknown = [](const auto& entry) { return entry.second->lines.token() == nullptr; };
   if (static_cast<size_t>(std::count_if(visitors_.begin(), visitors_.end(), is_unknown)) >= kMostUnknown)
     return base::fail(base::ErrorCode::kUnavailable, "too many new tokens at once", "try again in a while");
-  constexpr size_t kLines = 2;
+  constexpr size_t kLines = 2, kMostWaiting = 50;
   ControllerLines::Options options = controller_;
   options.token = secret;
   options.lines = kLines;
+  options.most_waiting = kMostWaiting;
   const std::shared_ptr<Visitor> made(new Visitor{hash, {loop_, pool_, options}, now});
   visitors_[hash] = made;
   if (visitors_.size() > kMostTokens) {
@@ -230,6 +249,39 @@ base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_by(const st
     visitors_.erase(oldest);
   }
   return made;
+}
+
+/// Does the controller know the token? Until it has said so nothing that came with it is looked at. One that it does
+/// not know, or does not say so in time, is forgotten.
+void WebServer::confirm(const std::shared_ptr<Visitor>& visitor, std::function<void(const base::Status&)> done) {
+  constexpr int kMostAtOnce = 8;  // each may hold a long body
+  if (visitor->confirming >= kMostAtOnce)
+    return done(base::fail(base::ErrorCode::kUnavailable, "too many requests at once", "try again in a while"));
+  ++visitor->confirming;
+  wire::ApiRequest ping;
+  ping.mutable_ping();
+  visitor->lines.ask(ping, [this, alive = alive_, visitor, done](const base::Result<wire::ApiReply>& reply) {
+    if (!*alive) return;
+    --visitor->confirming;
+    const bool has_ended = !reply && reply.error().code == base::ErrorCode::kDenied;
+    if (has_ended || visitor->lines.token() == nullptr) forget(visitor);
+    done(reply ? base::Status{} : tl::unexpected(reply.error()));
+  });
+}
+
+void WebServer::forget(const std::shared_ptr<Visitor>& visitor) {
+  if (const auto it = visitors_.find(visitor->key); it != visitors_.end() && it->second == visitor) visitors_.erase(it);
+}
+
+/// One line in ten seconds, whoever tries however often.
+void WebServer::note_refusal(const std::string& from) {
+  constexpr base::Duration kEvery = base::seconds(10);
+  ++refused_;
+  const base::Duration now = io::Loop::monotonic();
+  if (refusal_told_.us != 0 && now - refusal_told_ < kEvery) return;
+  spdlog::warn("a token from {} is unknown, or has ended; {} since the last such line", from,
+               std::exchange(refused_, 0));
+  refusal_told_ = now;
 }
 
 // ---- questions
@@ -246,8 +298,9 @@ void WebServer::ask(const http::Request& request, const std::shared_ptr<Visitor>
   };
   if (work->question.is_change) {
     const std::string_view named = request.header("idempotency-key");
-    const std::string id =
-        named.empty() ? client::make_uuid() : auth::token_hash(fmt::format("{}\n{}", visitor->key, named));
+    const std::string id = named.empty() ? client::make_uuid()
+                                         : auth::token_hash(fmt::format("{}\n{}\n{} {}\n{}", visitor->key, named,
+                                                                        request.method, request.path, request.body));
     for (wire::ApiRequest& one : work->question.requests) one.set_client_id(id);
     work->done = [this, visitor, give](const base::Result<std::string>& text) {
       answers_.forget(visitor->key + "\n");  // who has changed something sees it
@@ -256,10 +309,19 @@ void WebServer::ask(const http::Request& request, const std::shared_ptr<Visitor>
     return make(work);
   }
   work->key = visitor->key + "\n" + key_of(request);
-  work->done = [this, key = work->key](const base::Result<std::string>& text) {
-    answers_.made(key, io::Loop::monotonic(), text);
+  const uint64_t number = answers_.ask(work->key, io::Loop::monotonic(), give);
+  if (number == 0) return;
+  const bool is_one_of_many = visitor->key.empty() && asking_[request.from] >= kMostOfAddress;
+  if (is_one_of_many)
+    return answers_.made(work->key, number, io::Loop::monotonic(),
+                         base::fail(base::ErrorCode::kUnavailable,
+                                    "too many different questions at once from your address", "try again in a while"));
+  ++asking_[request.from];
+  work->done = [this, key = work->key, number, from = request.from](const base::Result<std::string>& text) {
+    if (--asking_[from] == 0) asking_.erase(from);
+    answers_.made(key, number, io::Loop::monotonic(), text);
   };
-  if (answers_.ask(work->key, io::Loop::monotonic(), give)) make(work);
+  make(work);
 }
 
 void WebServer::make(const std::shared_ptr<Work>& work) { ask_all(work, std::move(work->question.requests)); }
@@ -285,19 +347,18 @@ void WebServer::on_replies(const std::shared_ptr<Work>& work) {
   try {
     text = work->question.json(work->replies);
   } catch (const std::exception& e) {
-    spdlog::error("no JSON for {}: {}", base::printable(work->key), e.what());
+    spdlog::error("no JSON for a question: {}", base::printable(e.what()));
   }
-  // A token that has ended meanwhile is found out at the next connection; of one that was never known nothing is kept.
-  const bool is_denied = !text && text.error().code == base::ErrorCode::kDenied;
-  if (!work->visitor->key.empty() && (is_denied || work->visitor->lines.token() == nullptr))
-    visitors_.erase(work->visitor->key);
+  // Was it the job that is somebody else's, or has the token ended?
+  if (!text && text.error().code == base::ErrorCode::kDenied && !work->visitor->key.empty())
+    confirm(work->visitor, [](const base::Status&) {});
   work->done(text);
 }
 
 // ---- open pages
 
-void WebServer::serve_stream(const http::Answer& answer) {
-  std::erase_if(streams_, [](const auto& stream) { return stream->is_gone(); });
+void WebServer::serve_stream(const std::shared_ptr<Visitor>& visitor, const http::Answer& answer) {
+  drop_closed();
   if (streams_.size() >= kMostStreams)
     return answer(refusal(503, "too_many", "too many pages are open", "try again in a while"));
   http::Response out;
@@ -306,9 +367,26 @@ void WebServer::serve_stream(const http::Answer& answer) {
   out.headers.emplace_back("Cache-Control", "no-store");
   out.stream = std::make_shared<http::EventStream>();
   out.stream->send(fmt::format("retry: 5000\nevent: version\ndata: {}\n\n", version_));
-  streams_.push_back(out.stream);
+  streams_.push_back({out.stream, visitor});
   answer(std::move(out));
   if (streams_.size() == 1) look_soon();
+}
+
+void WebServer::drop_closed() {
+  std::erase_if(streams_, [](const Listener& one) { return one.stream->is_gone(); });
+}
+
+/// Whose token has ended hears no more.
+void WebServer::check_listeners() {
+  std::set<std::shared_ptr<Visitor>> visitors;
+  for (const Listener& one : streams_)
+    if (!one.visitor->key.empty()) visitors.insert(one.visitor);
+  for (const std::shared_ptr<Visitor>& visitor : visitors)
+    confirm(visitor, [this, visitor](const base::Status& known) {
+      if (known || known.error().code != base::ErrorCode::kDenied) return;
+      for (const Listener& one : streams_)
+        if (one.visitor == visitor) one.stream->give_up();
+    });
 }
 
 void WebServer::look_soon() {
@@ -317,8 +395,9 @@ void WebServer::look_soon() {
 
 /// What is asked costs the same however large the cluster is: how many jobs there are, and the newest event.
 void WebServer::look() {
-  std::erase_if(streams_, [](const auto& stream) { return stream->is_gone(); });
+  drop_closed();
   if (streams_.empty()) return;
+  if (++looks_ % kLooksBetweenSigns == 0) check_listeners();
   wire::ApiRequest ping, events;
   ping.mutable_ping();
   events.mutable_list_events()->set_last(1);
@@ -351,7 +430,7 @@ void WebServer::tell(const std::string& seen) {
   }
   silent_looks_ = text.empty() ? silent_looks_ + 1 : 0;
   if (text.empty()) return;
-  for (const auto& stream : streams_) stream->send(text);
+  for (const Listener& one : streams_) one.stream->send(text);
 }
 
 }  // namespace gw::webd

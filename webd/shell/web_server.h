@@ -33,6 +33,8 @@ class WebServer {
   static constexpr size_t kMostTokens = 200;
   /// Of them so many that the controller has not confirmed: whoever guesses keeps nobody out for long.
   static constexpr size_t kMostUnknown = 20;
+  /// Different questions without a token that are under way for one address.
+  static constexpr int kMostOfAddress = 32;
 
   /// `socket` listens already. Errors: as http::Server::open.
   static base::Result<std::unique_ptr<WebServer>> open(io::Loop& loop, link::AuthPool& pool,
@@ -49,6 +51,12 @@ class WebServer {
     std::string key;  // of a token the hash; empty: everybody
     ControllerLines lines;
     base::Duration used = {};
+    int confirming = 0;  // times that the controller is asked whether it knows the token
+  };
+  /// An open page that is told of changes.
+  struct Listener {
+    std::shared_ptr<http::EventStream> stream;
+    std::shared_ptr<Visitor> visitor;
   };
   /// A question on its way.
   struct Work {
@@ -70,10 +78,13 @@ class WebServer {
   AnswerCache answers_{AnswerCache::Bounds{}};
   std::shared_ptr<Visitor> everybody_;
   std::map<std::string, std::shared_ptr<Visitor>> visitors_;  // by the hash of their token
-  std::list<std::shared_ptr<http::EventStream>> streams_;
+  std::map<std::string, int> asking_;                         // questions under way that everybody may ask, by address
+  std::list<Listener> streams_;
   std::string seen_;  // what the controller said last of what there is
   uint64_t version_ = 0;
-  int silent_looks_ = 0;
+  int silent_looks_ = 0, looks_ = 0;
+  uint64_t refused_ = 0;  // tokens, since that was told last
+  base::Duration refusal_told_ = {};
   io::Timer timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<http::Server> http_;
@@ -81,7 +92,13 @@ class WebServer {
   WebServer(io::Loop& loop, link::AuthPool& pool, const config::Config& config, bool is_encrypted);
   void handle(const http::Request& request, const http::Answer& answer);
   void serve_api(const http::Request& request, const http::Answer& answer);
-  void serve_stream(const http::Answer& answer);
+  void serve_for(const http::Request& request, const std::shared_ptr<Visitor>& visitor, const http::Answer& answer);
+  void serve_stream(const std::shared_ptr<Visitor>& visitor, const http::Answer& answer);
+  void confirm(const std::shared_ptr<Visitor>& visitor, std::function<void(const base::Status&)> done);
+  void forget(const std::shared_ptr<Visitor>& visitor);
+  void note_refusal(const std::string& from);
+  void drop_closed();
+  void check_listeners();
   base::Result<std::shared_ptr<Visitor>> visitor_of(const http::Request& request);
   base::Result<std::shared_ptr<Visitor>> visitor_by(const std::string& secret);
   static base::Result<Question> who_is(const std::shared_ptr<Visitor>& visitor);

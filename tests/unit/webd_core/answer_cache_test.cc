@@ -13,69 +13,76 @@ using base::seconds;
 struct Cache : ::testing::Test {
   AnswerCache cache{{seconds(1), 3, 100}};
   std::vector<std::string> told;
-  AnswerCache::DoneFn note = [this](const base::Result<AnswerCache::Text>& text) {
-    told.push_back(text ? (*text)->plain : "error: " + text.error().what);
-  };
+
+  /// The number of the answer that has to be made; 0: none.
+  uint64_t ask(const std::string& key, base::Duration now) {
+    return cache.ask(key, now, [this](const base::Result<AnswerCache::Text>& text) {
+      told.push_back(text ? (*text)->plain : "error: " + text.error().what);
+    });
+  }
 };
 
 TEST_F(Cache, WhatIsAskedTogetherIsMadeOnce) {
-  EXPECT_TRUE(cache.ask("a", seconds(1), note));
-  EXPECT_FALSE(cache.ask("a", seconds(1), note));
-  EXPECT_TRUE(cache.ask("b", seconds(1), note));
+  const uint64_t a = ask("a", seconds(1));
+  EXPECT_NE(a, 0U);
+  EXPECT_EQ(ask("a", seconds(1)), 0U);
+  EXPECT_NE(ask("b", seconds(1)), 0U);
   EXPECT_TRUE(told.empty());
-  cache.made("a", seconds(5), std::string("x"));
+  cache.made("a", a, seconds(5), std::string("x"));
   EXPECT_EQ(told, (std::vector<std::string>{"x", "x"}));
-  EXPECT_FALSE(cache.ask("a", seconds(5), note)) << "it is fresh";
+  EXPECT_EQ(ask("a", seconds(5)), 0U) << "it is fresh";
   EXPECT_EQ(told.size(), 3U);
-  EXPECT_TRUE(cache.ask("a", seconds(6), note)) << "and is no more";
-  cache.made("a", seconds(6), std::string("y"));
+  const uint64_t again = ask("a", seconds(6));
+  EXPECT_NE(again, 0U) << "and is no more";
+  cache.made("a", again, seconds(6), std::string("y"));
   EXPECT_EQ(told.back(), "y");
 }
 
 TEST_F(Cache, AnErrorIsToldToAllAndNotKept) {
-  EXPECT_TRUE(cache.ask("a", seconds(1), note));
-  EXPECT_FALSE(cache.ask("a", seconds(1), note));
-  cache.made("a", seconds(1), base::fail(base::ErrorCode::kTimeout, "late"));
+  const uint64_t a = ask("a", seconds(1));
+  ask("a", seconds(1));
+  cache.made("a", a, seconds(1), base::fail(base::ErrorCode::kTimeout, "late"));
   EXPECT_EQ(told, (std::vector<std::string>{"error: late", "error: late"}));
-  EXPECT_TRUE(cache.ask("a", seconds(1), note));
+  EXPECT_NE(ask("a", seconds(1)), 0U);
 }
 
 TEST_F(Cache, WhoHasChangedSomethingSeesIt) {
-  EXPECT_TRUE(cache.ask("me jobs", seconds(1), note));
-  cache.made("me jobs", seconds(1), std::string("before"));
-  EXPECT_TRUE(cache.ask("you jobs", seconds(1), note));
-  cache.made("you jobs", seconds(1), std::string("yours"));
+  cache.made("me jobs", ask("me jobs", seconds(1)), seconds(1), std::string("before"));
+  cache.made("you jobs", ask("you jobs", seconds(1)), seconds(1), std::string("yours"));
   cache.forget("me ");
-  EXPECT_FALSE(cache.ask("you jobs", seconds(1), note));
-  EXPECT_TRUE(cache.ask("me jobs", seconds(1), note));
+  EXPECT_EQ(ask("you jobs", seconds(1)), 0U);
+  const uint64_t older = ask("me jobs", seconds(1));
   EXPECT_EQ(told.size(), 3U);
   cache.forget("me ");  // while one is under way
-  EXPECT_TRUE(cache.ask("me jobs", seconds(1), note));
-  cache.made("me jobs", seconds(1), std::string("old"));
+  const uint64_t newer = ask("me jobs", seconds(1));
+  EXPECT_NE(newer, 0U);
+  cache.made("me jobs", older, seconds(1), std::string("old"));
   EXPECT_EQ(told.size(), 3U) << "that one was begun before";
-  cache.made("me jobs", seconds(1), std::string("new"));
-  EXPECT_EQ(told.size(), 5U);
+  cache.made("me jobs", newer, seconds(1), std::string("new"));
+  EXPECT_EQ(told.size(), 5U) << "both get it";
   EXPECT_EQ(told.back(), "new");
+  cache.made("me jobs", older, seconds(1), std::string("old"));
+  EXPECT_EQ(ask("me jobs", seconds(1)), 0U);
+  EXPECT_EQ(told.back(), "new") << "however late the older one comes";
   cache.forget("");
   EXPECT_EQ(cache.bytes(), 0U);
-  EXPECT_TRUE(cache.ask("me jobs", seconds(1), note));
+  const uint64_t last = ask("me jobs", seconds(1));
   cache.forget("me ");
-  cache.made("me jobs", seconds(1), std::string("old"));
-  EXPECT_EQ(told.size(), 6U) << "nobody has come since";
-  EXPECT_TRUE(cache.ask("me jobs", seconds(1), note)) << "and nobody else gets it";
+  cache.made("me jobs", last, seconds(1), std::string("old"));
+  EXPECT_EQ(told.back(), "old") << "nobody has come since";
+  EXPECT_NE(ask("me jobs", seconds(1)), 0U) << "and nobody else gets it";
 }
 
 TEST_F(Cache, IsBounded) {
   for (int i = 0; i < 20; ++i) {
     const std::string key = std::to_string(i);
-    ASSERT_TRUE(cache.ask(key, base::milliseconds(i), note));
-    cache.made(key, base::milliseconds(i), std::string(40, 'x'));
+    cache.made(key, ask(key, base::milliseconds(i)), base::milliseconds(i), std::string(40, 'x'));
     EXPECT_LE(cache.bytes(), 100U);
   }
   EXPECT_EQ(told.size(), 20U) << "everybody is answered";
-  EXPECT_FALSE(cache.ask("19", base::milliseconds(20), note));
-  EXPECT_TRUE(cache.ask("0", base::milliseconds(20), note)) << "the oldest have gone";
-  cache.made("nosuch", seconds(1), std::string("x"));
+  EXPECT_EQ(ask("19", base::milliseconds(20)), 0U);
+  EXPECT_NE(ask("0", base::milliseconds(20)), 0U) << "the oldest have gone";
+  cache.made("nosuch", 1, seconds(1), std::string("x"));
 }
 
 TEST(Hosts, OursAreThoseOfTheConfigurationAndOfThisMachine) {

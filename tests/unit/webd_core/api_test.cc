@@ -64,7 +64,7 @@ TEST(Api, AGetOnlyReadsAndAPostAlwaysSaysThatItChanges) {
     EXPECT_EQ(question->is_change, route.method == "POST") << asked.path;
     for (const wire::ApiRequest& request : question->requests) {
       EXPECT_EQ(wire::is_change(request), question->is_change) << asked.path;
-      EXPECT_TRUE(wire::is_open_to_tokens(request.kind_case())) << asked.path;
+      EXPECT_TRUE(wire::is_open_to_tokens(request)) << asked.path;
       EXPECT_TRUE(wire::check_bounds(wire::kApiRequestBounds, request.SerializeAsString())) << asked.path;
     }
   }
@@ -163,6 +163,32 @@ TEST(Api, ASubmissionIsWhatGbatchMakesOfIt) {
                 .launch()
                 .work_dir(),
             "/x");
+}
+
+TEST(Api, WhatCostsMuchIsRefusedBeforeItIsLookedAt) {
+  const auto with = [](const std::string& options) {
+    return post("jobs", R"({"script": "#!/bin/sh\n", "chdir": "/tmp", "options": )" + options + "}");
+  };
+  EXPECT_EQ(error_of(with(R"(["-w", "n[1-10000]"])")).find("10000 nodes"), std::string::npos);
+  for (const char* list : {"n[1-10001]", "n[1-101]m[1-101]", "n[1-6000],m[1-6000]", "n[0-99999999999999999999]"})
+    EXPECT_THAT(error_of(with(std::string(R"(["-w", ")") + list + R"("])")), HasSubstr("10000 nodes")) << list;
+  EXPECT_THAT(error_of(post("jobs", R"({"script": "#!/bin/sh\n#SBATCH -w n[1-20000]\n", "chdir": "/"})")),
+              HasSubstr("10000 nodes"));
+  EXPECT_THAT(error_of(with("[\"--comment=" + std::string(70'000, 'x') + "\"]")), HasSubstr("64 KiB"));
+  EXPECT_THAT(error_of(post("jobs", "{\"options\": " + std::string(100'000, '['))), HasSubstr("no JSON object"));
+  EXPECT_THAT(error_of(post("jobs", "{\"options\": [[[[\"\"]]]]}")), HasSubstr("no JSON object"));
+  EXPECT_THAT(error_of(post("jobs", R"({"script": "[[[[[[[[{\"{{{{"})")),
+              HasSubstr("does not look like a batch script"));
+}
+
+TEST(Api, OptionsWithoutSenseAndWordsThatAreNoneAreTold) {
+  for (const char* option : {"--uid=1", "--gid=0", "--wait", "--help", "--version", "--usage", "-W", "--clusters=x"})
+    EXPECT_NE(error_of(post("jobs",
+                            std::string(R"({"script": "#!/bin/sh\n", "chdir": "/", "options": [")") + option + "\"]}")),
+              "")
+        << option;
+  EXPECT_THAT(error_of(post("jobs", R"({"script": "#!/bin/sh\n", "chdir": "/", "options": ["-N1", "script.sh"]})")),
+              HasSubstr("script.sh is none"));
 }
 
 TEST(Api, SignalsAndActions) {
