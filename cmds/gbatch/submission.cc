@@ -6,9 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "base/counted.h"
 #include "base/text.h"
 #include "client/show/array_view.h"
+#include "client/show/display.h"
 #include "client/show/job_view.h"
 #include "cmds/request/slurm_forms.h"
 #include "cmds/shared/last_words.h"
@@ -112,7 +116,45 @@ void explain_when_interrupted(const Program& program, uint32_t id) {
       fmt::format("no longer waiting; job {0} continues: {1}queue -j {0} shows it, {1}cancel {0} ends it", id, prefix));
 }
 
+namespace {
+
+/// "job 7  PENDING  03:12  no place is free for it"
+std::string progress_of(const wire::Job& job, base::Duration waited) {
+  const std::string detail = client::reason_detail(job);
+  const bool says_why = client::state_of(job) == model::JobState::kPending && !detail.empty();
+  return fmt::format("job {}  {}  {}{}", client::shown_id(job), model::long_name(client::state_of(job)),
+                     base::format_duration(waited, true), says_why ? "  " + base::printable(detail, 500) : "");
+}
+
+/// For who sits before a terminal: one line that changes, and is gone in the end. The cursor stands at its beginning,
+/// so that whatever else is printed takes its place.
+void show_progress(client::Connection& connection, uint32_t id) {
+  constexpr size_t kUsualColumns = 80;
+  const base::Time begun = base::SystemClock().now();
+  while (true) {
+    wire::ApiRequest request;
+    request.mutable_show_job()->set_id(id);
+    const auto reply = connection.call(std::move(request));
+    if (!reply || model::is_end(client::state_of(reply->show_job().job()))) break;
+    const std::string line = progress_of(reply->show_job().job(), base::SystemClock().now() - begun);
+    const size_t columns = client::terminal_columns(STDERR_FILENO, kUsualColumns);
+    fmt::print(stderr, "\r\x1b[K{}\r", client::cut_to_width(line, columns > 1 ? columns - 1 : columns));
+    std::fflush(stderr);
+    client::real_patience().sleep(base::seconds(1));
+  }
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+}
+
+bool is_before_a_screen() {
+  const char* term = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+}  // namespace
+
 int wait_for(const Program& program, client::Connection& connection, uint32_t id, bool quiet) {
+  if (!quiet && is_before_a_screen()) show_progress(connection, id);
   wire::ApiRequest request;
   request.mutable_wait_job()->set_id(id);
   auto reply = connection.call(std::move(request));

@@ -246,7 +246,9 @@ MHD_Result Server::Impl::refuse_early(MHD_Connection* connection, const std::sha
   *is_refused = true;
   if (!r.header("transfer-encoding").empty())
     visit->response = refusal(411, "length_required", "say how long the body is (Content-Length)");
-  else if (!length || static_cast<uint64_t>(*length) > options.max_body)
+  else if (!length)
+    visit->response = refusal(400, "bad_request", "Content-Length is no number");
+  else if (static_cast<uint64_t>(*length) > options.max_body)
     visit->response = refusal(413, "too_large", fmt::format("a body has at most {} bytes", options.max_body));
   else
     *is_refused = false;
@@ -341,10 +343,12 @@ base::Status Server::Impl::start() {
   const bool is_tls = !options.certificate.empty();
   unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   std::vector<MHD_OptionItem> items;
+  std::string versions = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
   if (is_tls) {
     flags |= MHD_USE_TLS;
     items.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, options.certificate.data()});
     items.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, options.key.data()});
+    items.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, versions.data()});
   }
   items.push_back({MHD_OPTION_END, 0, nullptr});
   const auto patience = static_cast<unsigned>(std::max<int64_t>(1, options.patience.us / 1'000'000));
@@ -370,6 +374,7 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() {
   if (impl_->daemon == nullptr) return;
   *impl_->alive = false;
+  impl_->watch.cancel();  // before the library closes what it watches
   for (const auto& [visit, connection] : impl_->suspended) {
     visit->is_suspended = false;
     MHD_resume_connection(connection);

@@ -6,6 +6,7 @@ import pathlib
 import re
 import socket
 import subprocess
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -33,12 +34,16 @@ def is_in_use(text):
     return all(re.search(rf"(?m)^{name}(?:_count)?(?:\{{.*\}})? ", text) for name in re.findall(r"(?m)^# TYPE (\S+)", text))
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 @pytest.fixture(scope="module")
 def page():
     """The metrics of a controller that has started, preempted and ended jobs."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     one = Cluster(nodes=1, config=TREE + f"metrics: {{listen: '127.0.0.1:{port}'}}\n")
 
     def look():
@@ -209,3 +214,44 @@ def test_alerts_fire_when_they_should():
     assert fired == {rule["alert"] for rule in rules()}, "each alert has a case in which it fires"
     done = promtool("test", "rules", CASES)
     assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def asked(port, expression):
+    """The series that a running Prometheus answers with."""
+    for name, value in {**VARIABLES, "$__rate_interval": "20s"}.items():
+        expression = expression.replace(name, value)
+    where = f"http://127.0.0.1:{port}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
+    with urllib.request.urlopen(where, timeout=60) as reply:
+        told = json.load(reply)
+    assert told["status"] == "success", (expression, told)
+    return told["data"]["result"]
+
+
+def test_each_panel_of_the_dashboard_has_series_in_a_running_prometheus(make_cluster, tmp_path):
+    metrics, port = free_port(), free_port()
+    cluster = make_cluster(nodes=1, config=TREE + f"metrics: {{listen: '127.0.0.1:{metrics}'}}\n")
+    config = tmp_path / "prometheus.yml"
+    config.write_text(yaml.safe_dump({"global": {"scrape_interval": "1s"}, "rule_files": [str(ALERTS)],
+                                      "scrape_configs": [{"job_name": "gangway", "static_configs": [{"targets": [f"127.0.0.1:{metrics}"]}]}]}))
+    with open(tmp_path / "log", "w") as log:
+        server = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tmp_path}/data",
+                                   f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+    try:
+        borrowed = cluster.submit("sleep 600", "-q", "borrower", "--gpus=8", "-N1", "-t", "60")
+        cluster.wait_state(borrowed, "RUNNING")
+        due = cluster.submit("sleep 600", "-q", "owner", "--gpus=8", "-N1", "-t", "60")
+        cluster.wait_state(due, "RUNNING")
+
+        def is_up():
+            try:
+                return asked(port, "min_over_time(up[3s])")[0]["value"][1] == "1"
+            except (OSError, IndexError):
+                return False
+
+        wait_for(is_up, "scrapes")
+        targets = [(panel["title"], target["expr"]) for panel in panels() for target in panel["targets"]]
+        assert len(targets) > 30
+        wait_for(lambda: not [title for title, expression in targets if not asked(port, expression)], "series for each panel", deadline=90)
+    finally:
+        server.terminate()
+        server.wait()

@@ -142,6 +142,19 @@ def test_submit_one_and_cancel_it(site, browser):
     other.wait_text("Make one in a terminal")
 
 
+@needs_root
+def test_a_token_that_ends_signs_out(site, browser):
+    others_can_run(site, USER)
+    page = browser.page()
+    page.go(f"http://{address(site)}/#/sign-in")
+    page.fill("#token", make_token(site, USER))
+    page.click("#in")
+    page.wait(f"document.querySelector('#who').innerText === 'Signed in as {USER}'")
+    site.run("gangway", "token", "revoke", "--all", user=USER)
+    page.wait("document.querySelector('#who').innerText === 'Sign in' || (location.hash = location.hash === '#/' ? '#/jobs' : '#/', false)")
+    page.wait("document.querySelector('main h1') !== null && !document.querySelector('.error')")
+
+
 def test_by_keyboard_alone(site, browser, jobs):
     _, waits = jobs
     page = browser.page()

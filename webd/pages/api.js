@@ -31,6 +31,10 @@ async function send(path, options) {
   }
   const body = await reply.json().catch(() => ({error: {message: `The server answers ${reply.status}.`, hint: ''}}));
   if (reply.ok) return body;
+  if (reply.status === 401 && token.get()) {  // it is of no more use: what is open to all can be read again
+    token.forget();
+    window.dispatchEvent(new Event('signed-out'));
+  }
   throw new Refusal(reply.status, body.error.message + (body.error.hint ? ` (${body.error.hint})` : ''));
 }
 

@@ -24,7 +24,6 @@ base::Error too_late() {
 ControllerLines::ControllerLines(io::Loop& loop, link::AuthPool& pool, Options options)
     : loop_(loop), pool_(pool), options_(std::move(options)) {
   for (size_t i = 0; i < options_.lines; ++i) lines_.push_back(std::make_unique<Line>());
-  look();
 }
 
 ControllerLines::~ControllerLines() {
@@ -43,6 +42,7 @@ void ControllerLines::ask(wire::ApiRequest request, DoneFn done) {
   }
   request.set_id(next_id_++);
   waiting_.push_back({std::move(request), std::move(done), io::Loop::monotonic() + options_.patience});
+  look_soon();
   begin();
 }
 
@@ -125,16 +125,23 @@ void ControllerLines::answer(Line& line, base::Result<wire::ApiReply> reply) {
   if (*alive) begin();
 }
 
+/// As long as something is asked.
+void ControllerLines::look_soon() {
+  constexpr base::Duration kEvery = base::milliseconds(500);
+  if (!timer_.is_active()) timer_ = loop_.after(kEvery, [this] { look(); });
+}
+
 /// Whose answer did not come in time is told so; its connection goes, since the answer may still come.
 void ControllerLines::look() {
-  constexpr base::Duration kEvery = base::milliseconds(500);
   const base::Duration now = io::Loop::monotonic();
   std::vector<DoneFn> late;
   while (!waiting_.empty() && waiting_.front().until <= now) {
     late.push_back(std::move(waiting_.front().done));
     waiting_.pop_front();
   }
-  timer_ = loop_.after(kEvery, [this] { look(); });
+  const bool is_busy =
+      std::any_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->asked.has_value(); });
+  if (is_busy || !waiting_.empty()) look_soon();
   const std::shared_ptr<bool> alive = alive_;
   for (const DoneFn& done : late) done(tl::unexpected(too_late()));
   for (size_t i = 0; *alive && i < lines_.size(); ++i) {

@@ -76,6 +76,7 @@ class ControllerLines {
   void on_acting(Line& line, const wire::ApiReply& reply);
   void on_message(Line& line, std::string_view bytes);
   void answer(Line& line, base::Result<wire::ApiReply> reply);
+  void look_soon();
   void look();
 };
 

@@ -138,7 +138,10 @@ base::Result<std::unique_ptr<WebServer>> WebServer::open(io::Loop& loop, link::A
   options.certificate = tls.certificate;
   options.key = tls.key;
   options.max_body = kMostBody;
-  options.on_trouble = [](const std::string& text) { spdlog::info("HTTP: {}", text); };
+  options.on_trouble = [rare = RareLines(), count = 0](const std::string& text) mutable {
+    ++count;
+    if (rare.may_say()) spdlog::info("HTTP: {} ({} such since the last line)", text, std::exchange(count, 0));
+  };
   GW_TRY(http, http::Server::open(loop, std::move(options),
                                   [web = self.get()](const http::Request& request, const http::Answer& answer) {
                                     web->handle(request, answer);
@@ -273,15 +276,11 @@ void WebServer::forget(const std::shared_ptr<Visitor>& visitor) {
   if (const auto it = visitors_.find(visitor->key); it != visitors_.end() && it->second == visitor) visitors_.erase(it);
 }
 
-/// One line in ten seconds, whoever tries however often.
 void WebServer::note_refusal(const std::string& from) {
-  constexpr base::Duration kEvery = base::seconds(10);
   ++refused_;
-  const base::Duration now = io::Loop::monotonic();
-  if (refusal_told_.us != 0 && now - refusal_told_ < kEvery) return;
-  spdlog::warn("a token from {} is unknown, or has ended; {} since the last such line", from,
-               std::exchange(refused_, 0));
-  refusal_told_ = now;
+  if (refusals_.may_say())
+    spdlog::warn("a token from {} is unknown, or has ended; {} since the last such line", from,
+                 std::exchange(refused_, 0));
 }
 
 // ---- questions

@@ -25,6 +25,23 @@ struct TlsTexts {
   std::string certificate, key;
 };
 
+/// Of what anybody can cause there is a line in the log every ten seconds at most.
+class RareLines {
+ public:
+  bool may_say() {
+    constexpr base::Duration kEvery = base::seconds(10);
+    const base::Duration now = io::Loop::monotonic();
+    if (has_said_ && now - said_ < kEvery) return false;
+    has_said_ = true;
+    said_ = now;
+    return true;
+  }
+
+ private:
+  bool has_said_ = false;
+  base::Duration said_ = {};
+};
+
 class WebServer {
  public:
   /// Open pages that are told of changes; more are refused.
@@ -84,7 +101,7 @@ class WebServer {
   uint64_t version_ = 0;
   int silent_looks_ = 0, looks_ = 0;
   uint64_t refused_ = 0;  // tokens, since that was told last
-  base::Duration refusal_told_ = {};
+  RareLines refusals_;
   io::Timer timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<http::Server> http_;

@@ -56,6 +56,7 @@ int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
 int token_verb(const Invocation& call);
 int topo_verb(const Invocation& call);
+int watch_verb(const Invocation& call);
 int why_verb(const Invocation& call);
 
 }  // namespace gw::cmds

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "client/show/job_labels.h"
+#include "client/why/why_text.h"
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
 #include "cmds/gangway/verbs/quota_words.h"
-#include "client/why/why_text.h"
 
 namespace gw::cmds {
 namespace {
@@ -77,7 +77,8 @@ int why_verb(const Invocation& call) {
     answer.why.mutable_job()->set_id(*id);
   if (!answer.why.job().status().has_waiting())
     if (const base::Status done = add_life(call.program, *id, answer); !done) return failed(call.program, done.error());
-  return client::print_out(json ? client::why_json(answer) : client::why_text(answer)) ? client::kExitOk : client::kExitFailed;
+  return client::print_out(json ? client::why_json(answer) : client::why_text(answer)) ? client::kExitOk
+                                                                                       : client::kExitFailed;
 }
 
 }  // namespace gw::cmds

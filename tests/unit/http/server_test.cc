@@ -199,8 +199,9 @@ TEST_F(HttpServer, WhatIsTooLargeOrBrokenReachesNobody) {
   const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {head + "Content-Length: 1001\r\n\r\n", "413"},
-      {head + "Content-Length: 99999999999999999999\r\n\r\n", "4"},
-      {head + "Content-Length: -1\r\n\r\n", "4"},
+      {head + "Content-Length: 99999999999999999999\r\n\r\n", "413"},
+      {head + "Content-Length: -1\r\n\r\n", "400"},
+      {head + "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", "400"},
       {head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "411"},
       {"GET /a HTTP/1.1\r\nConnection: close\r\n\r\n", "400"},  // no Host
       {"GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", "414"},
