@@ -77,6 +77,6 @@ const isForm = () => /^#\/(submit|sign-in)/.test(location.hash);
 
 window.addEventListener('hashchange', () => { showWho(); draw(true); });
 listen(drawSoon, (isLive) => { live.textContent = isLive ? 'live' : 'not connected; trying again'; });
-window.addEventListener('signed-out', showWho);
+window.addEventListener('signed-out', () => { showWho(); drawSoon(); });
 showWho();
 draw(false);

@@ -423,6 +423,7 @@ void WebServer::tell(const std::string& seen) {
   if (seen != seen_) {
     seen_ = seen;
     ++version_;
+    answers_.forget("");  // whoever asks because of it is told of it
     text = fmt::format("event: version\ndata: {}\n\n", version_);
   } else if (silent_looks_ + 1 >= kLooksBetweenSigns) {
     text = ": here\n\n";

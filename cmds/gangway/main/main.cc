@@ -18,7 +18,7 @@ constexpr Verb kVerbs[] = {
     {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
     {"token", "make|list|revoke", "tokens, by which programs act for you", token_verb},
     {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links", topo_verb},
-    {"watch", "JOB", "tell what happens to a job, until it has ended", watch_verb},
+    {"watch", "JOB", "tell what happens to a job", watch_verb},
     {"why", "JOB", "say why a job waits, or runs where it does", why_verb},
 };
 
