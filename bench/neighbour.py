@@ -109,7 +109,8 @@ def set_priority(pid, nice):
 def load_of(options, env):
     """Commands of those who only look on; none: there is abuse."""
     if options.pages:
-        log = pathlib.Path(env['GANGWAY_CONF']).resolve().parent / 'gwebd.log'
+        folder = re.search(r'log_dir: "?([^"\s]+)', pathlib.Path(env['GANGWAY_CONF']).read_text(encoding='utf-8'))[1]
+        log = pathlib.Path(folder) / 'gwebd.log'
         here = pathlib.Path(__file__).resolve().parent
         return [f'exec {sys.executable} {here}/open_pages.py {address_in(log)} {options.pages}']
     return ['exec gqueue -i 1'] * options.watchers
