@@ -188,10 +188,10 @@ class Requests {
     add("make_token", kFirstUid, make);
     tokens.mutable_list_tokens()->set_all_users(true);
     add("list_tokens", 0, tokens);
-    revoke.mutable_revoke_tokens()->add_ids("0");
+    revoke.mutable_revoke_tokens()->set_all(true);
     add("revoke_tokens", kFirstUid, revoke);
-    act.mutable_act_for()->set_token("secret");
-    add("act_for", 0, act);
+    act.mutable_act_for()->set_hash(std::string(64, 'b'));  // one that the world has
+    add("act_for", kWebUid, act);
     ApiRequest records;
     records.mutable_list_records()->mutable_filter()->add_users("u1");
     add("list_records", kFirstUid, records);

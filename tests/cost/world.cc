@@ -1,6 +1,7 @@
 // See world.h.
 #include "tests/cost/world.h"
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include <cstdio>
@@ -18,6 +19,7 @@ std::string numbered(const char* what, uint32_t i) { return what + std::to_strin
 CostWorld::CostWorld() : Fleet(kNodes) {
   absent_node = settings.nodes.back().name;
   settings.enforce_accounts = false;  // jobs have labels
+  settings.web_uid = kWebUid;
   store.reservations[kDamaged] = "\xff";
   restart();
   join_all();
@@ -26,6 +28,7 @@ CostWorld::CostWorld() : Fleet(kNodes) {
   make_allocation();
   make_jobs();
   make_reservations();
+  make_tokens();
   cut(absent_node);
   make_pair();
   // The copies of the process are the cheaper the less it holds.
@@ -83,6 +86,19 @@ void CostWorld::make_quotas() {
   gpus.set_resource("gpu");
   gpus.set_amount(uint64_t{kNodes} * model::kWholeGpu);  // one of each node
   must(0, r);
+}
+
+/// Each user has some; the last of the first user has a hash of the letter b alone.
+void CostWorld::make_tokens() {
+  for (uint32_t u = 0; u < kUsers; ++u)
+    for (uint32_t i = 0; i < kGroups; ++i) {
+      wire::ApiRequest r;
+      r.mutable_make_token()->set_hash(fmt::format("{:04x}{:08x}{:052x}", u, i, 0));
+      must(kFirstUid + u, r);
+    }
+  wire::ApiRequest r;
+  r.mutable_make_token()->set_hash(std::string(64, 'b'));
+  must(kFirstUid, r);
 }
 
 void CostWorld::make_reservations() {

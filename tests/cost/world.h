@@ -10,7 +10,7 @@
 
 namespace gw::cost {
 
-constexpr uint32_t kNodes = 512, kJobs = 1'000, kUsers = 20, kGroups = 16, kFirstUid = 1'000;
+constexpr uint32_t kNodes = 512, kJobs = 1'000, kUsers = 20, kGroups = 16, kFirstUid = 1'000, kWebUid = 900;
 
 /// A stored reservation that cannot be read.
 constexpr char kDamaged[] = "damaged";
@@ -36,6 +36,7 @@ class CostWorld : public ctld::testing::Fleet {
   void make_partitions();
   void make_quotas();
   void make_reservations();
+  void make_tokens();
   void make_allocation();
   void make_jobs();
   void make_pair();

@@ -24,15 +24,17 @@ class TokenTable {
     const auto it = ids_.find(hash);
     return it == ids_.end() ? nullptr : find(it->second, now);
   }
-  size_t count(uint32_t uid) const {
-    const auto it = counts_.find(uid);
-    return it == counts_.end() ? 0 : it->second;
+  /// The ids of a user's tokens, those that have ended and are still here among them.
+  const std::set<std::string>& of_user(uint32_t uid) const {
+    static const std::set<std::string> kNone;
+    const auto it = users_.find(uid);
+    return it == users_.end() ? kNone : it->second;
   }
   /// One with another id and hash than those that are there.
   void add(wire::Token token) {
     ids_[token.hash()] = token.id();
     ends_.emplace(token.expires_us(), token.id());
-    ++counts_[token.uid()];
+    users_[token.uid()].insert(token.id());
     all_[token.id()] = std::move(token);
   }
   void remove(const std::string& id) {
@@ -40,7 +42,9 @@ class TokenTable {
     if (it == all_.end()) return;
     ids_.erase(it->second.hash());
     ends_.erase({it->second.expires_us(), id});
-    if (--counts_[it->second.uid()] == 0) counts_.erase(it->second.uid());
+    const auto user = users_.find(it->second.uid());
+    user->second.erase(id);
+    if (user->second.empty()) users_.erase(user);
     all_.erase(it);
   }
   /// One that has ended; empty: none has.
@@ -52,7 +56,7 @@ class TokenTable {
   std::map<std::string, wire::Token> all_;          // by id
   std::map<std::string, std::string> ids_;          // by hash
   std::set<std::pair<int64_t, std::string>> ends_;  // when, and which
-  std::map<uint32_t, size_t> counts_;               // by user
+  std::map<uint32_t, std::set<std::string>> users_;
 };
 
 }  // namespace gw::ctld
