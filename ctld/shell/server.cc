@@ -11,8 +11,8 @@
 #include <csignal>
 #include <thread>
 
-#include "base/check.h"
 #include "auth/token_secret.h"
+#include "base/check.h"
 #include "base/counted.h"
 #include "base/text.h"
 #include "ctld/shell/listen_host.h"

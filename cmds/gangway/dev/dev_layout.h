@@ -39,8 +39,8 @@ struct DevLayout {
   std::string node_dir(const std::string& node) const { return runtime + "/" + node; }
 };
 
-/// "munged", "gscriptd", "gctld", "gwebd", then "gnoded.NODE" of every node started so far: in the order of their start, as
-/// their command files tell.
+/// "munged", "gscriptd", "gctld", "gwebd", then "gnoded.NODE" of every node started so far: in the order of their
+/// start, as their command files tell.
 std::vector<std::string> dev_daemons(const DevLayout& layout);
 
 /// The layout of `dir` (empty: the default folder); runtime is filled in if D/run leads to a folder of the user `self`,

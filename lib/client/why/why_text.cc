@@ -331,11 +331,11 @@ std::string waited(const wire::Job& job) {
 std::string waiting_text(const wire::WhyJobReply& why) {
   const wire::Job& job = why.job();
   const Time since{job.status().eligible_us() != 0 ? job.status().eligible_us() : job.status().submitted_us()};
-  std::string out = fmt::format(
-      "{} waits since {} ({}), in QOS {}, partition {}: {} ({}).\n", named(job), base::format_time(since),
-      base::format_duration(std::max(Time{why.now_us()} - since, base::Duration{})), base::printable(job.spec().qos()),
-      base::printable(partition_of(job)), reason_word(job),
-      model::words_of(static_cast<model::WaitReason>(job.status().waiting().reason())).means);
+  std::string out =
+      fmt::format("{} waits since {} ({}), in QOS {}, partition {}: {} ({}).\n", named(job), base::format_time(since),
+                  base::format_duration(std::max(Time{why.now_us()} - since, base::Duration{})),
+                  base::printable(job.spec().qos()), base::printable(partition_of(job)), reason_word(job),
+                  model::words_of(static_cast<model::WaitReason>(job.status().waiting().reason())).means);
   std::string when = why.has_outlook() ? summary(why) + "\n" + foreseen(why) : "";
   if (why.is_kept() && !when.empty()) {
     when.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(when.front())));
@@ -385,8 +385,8 @@ std::string placed_text(const WhyAnswer& answer) {
     out += nodes_in_the_way(job);
     if (suspended_at(job)) out += "It is suspended " + why_suspended(job) + "\n";
     if (answer.label.job_id() != 0)
-      out += fmt::format("By the quotas it is {}. Jobs of these QOS can preempt it now: {}.\n",
-                         quota_text(row.label), preemptors_text(row.label));
+      out += fmt::format("By the quotas it is {}. Jobs of these QOS can preempt it now: {}.\n", quota_text(row.label),
+                         preemptors_text(row.label));
   }
   return out + waited(job) + history(answer.shown);
 }
