@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -70,12 +72,12 @@ class Browser:
     """One process; its pages share nothing with those of another one."""
 
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="browser-")
+        self.folder = tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
         self.errors = open(f"{self.folder.name}/errors", "w+")
         self.process = subprocess.Popen([program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                          "--remote-debugging-port=0", "--remote-allow-origins=*", "--no-first-run",
                                          f"--user-data-dir={self.folder.name}/profile"],
-                                        stdout=subprocess.DEVNULL, stderr=self.errors)
+                                        stdout=subprocess.DEVNULL, stderr=self.errors, start_new_session=True)
         self.line = websocket.create_connection(self._address(), timeout=PATIENCE)
         self.number = 0
         self.events = []
@@ -115,7 +117,8 @@ class Browser:
 
     def close(self):
         self.line.close()
-        self.process.terminate()
+        # What was started may be a script that has started the browser, which has helpers.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.errors.close()
         self.folder.cleanup()
