@@ -164,6 +164,8 @@ base::Status Server::open_store() {
   spdlog::info("order {} {} from {}", config_.order, settings.policy.order_version,
                plugin::Orders(config_.plugin_dirs).find(config_.order));
   settings.incarnation = random_name();
+  if (!config_.web_listen.empty() && !settings.web_uid)
+    spdlog::warn("web.user: this host has no user {}, or it is root: nobody can act by a token", config_.web_user);
   core_ = std::make_unique<Controller>(std::move(settings), now);
   core_->set_lease_clock(base::boot_time_now());
   const auto topologies = read_topologies(snapshot.nodes, core_->topologies(), std::thread::hardware_concurrency());

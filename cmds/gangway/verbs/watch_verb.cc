@@ -7,12 +7,13 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
+#include "client/conn/connection.h"
 #include "client/show/job_view.h"
 #include "client/show/show_json.h"
-#include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
 #include "cmds/gangway/verbs/quota_words.h"
 #include "model/job_state.h"
@@ -55,13 +56,13 @@ bool print_line(bool json, int64_t time_us, const std::string& kind, const std::
 }
 
 /// What is new in its history.
-base::Result<bool> tell_events(const client::Program& program, uint32_t id, bool json, Told& told) {
+base::Result<bool> tell_events(client::Connection& connection, uint32_t id, bool json, Told& told) {
   wire::ApiRequest request;
   wire::ListEventsRequest& list = *request.mutable_list_events();
   list.set_job(id);
   list.set_since_us(told.time_us);
   list.set_last(1000);
-  GW_TRY(reply, ask_controller(program, request));
+  GW_TRY(reply, connection.call(std::move(request)));
   for (const wire::HistoryEvent& event : reply.list_events().events()) {
     if (event.seq() <= told.seq) continue;
     told.seq = event.seq();
@@ -72,10 +73,10 @@ base::Result<bool> tell_events(const client::Program& program, uint32_t id, bool
 }
 
 /// Its state and why it waits, where that is new. The state that it is in.
-base::Result<model::JobState> tell_state(const client::Program& program, uint32_t id, bool json, Told& told) {
+base::Result<model::JobState> tell_state(client::Connection& connection, uint32_t id, bool json, Told& told) {
   wire::ApiRequest request;
   request.mutable_show_job()->set_id(id);
-  GW_TRY(reply, ask_controller(program, request));
+  GW_TRY(reply, connection.call(std::move(request)));
   const wire::Job& job = reply.show_job().job();
   const model::JobState state = client::state_of(job);
   const std::string word(model::long_name(state));
@@ -103,12 +104,14 @@ int watch_verb(const Invocation& call) {
   if (!job) return failed(call.program, job.error());
   const auto id = number_of(call.program, *job);
   if (!id) return failed(call.program, id.error());
+  auto connection = client::connect(call.program);  // one for all questions
+  if (!connection) return failed(call.program, connection.error());
   Told told;
   while (true) {
     // The state is asked for first: what led to it is in the history then.
-    const auto state = tell_state(call.program, *id, json, told);
+    const auto state = tell_state(*connection, *id, json, told);
     if (!state) return failed(call.program, state.error());
-    const auto is_open = tell_events(call.program, *id, json, told);
+    const auto is_open = tell_events(*connection, *id, json, told);
     if (!is_open) return failed(call.program, is_open.error());
     if (!*is_open) return client::kExitFailed;
     if (model::is_end(*state)) return *state == model::JobState::kCompleted ? client::kExitOk : client::kExitFailed;

@@ -77,9 +77,14 @@ base::Result<wire::Token> token_of(const Core& core, const Caller& caller, const
 }
 
 void make_token(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  constexpr RequestRate::Limits kMost = {.per_period = 200, .burst = 200, .period = base::hours(1)};
   drop_ended(core);
   auto token = token_of(core, caller, request.make_token());
   if (!token) return core.out.refuse(conn, request.id(), token.error());
+  if (core.clients.token_rate.take(core.now, caller.uid, kMost).us > 0)
+    return core.out.refuse(conn, request.id(),
+                           {ErrorCode::kConflict, caller.user + " has made 200 tokens within an hour",
+                            "use one of them again; gangway token list shows which there are"});
   core.out.write(store::PutToken{token->id(), wire::row_bytes(*token)});
   core.out.audit(
       "make_token", "token " + token->id(),

@@ -54,6 +54,7 @@ struct Clients {
   RequestRate request_rate;
   RequestRate question_rate;  ///< Of those that the scheduler is asked.
   MailRate refusal_rate;      ///< Of those that go into the audit.
+  RequestRate token_rate;     ///< Of tokens that each user makes: every one leaves a line in the audit.
   MailRate mail_rate;
   JobCharges charges;
   Listings listings;

@@ -122,6 +122,21 @@ TEST_F(Tokens, EachUserHasAHundredAtMost) {
   EXPECT_EQ(w.store.tokens.size(), 1U) << "those that have ended go";
 }
 
+TEST_F(Tokens, NobodyFillsTheAuditWithThem) {
+  const auto make_and_revoke = [this](int i) {
+    wire::ApiRequest request;
+    request.mutable_make_token()->set_hash(fmt::format("{:012x}", i) + std::string(52, '0'));
+    const wire::ApiReply reply = w.ask(kMaker, request);
+    revoke(kMaker, {}, true);
+    return reply.error().what();
+  };
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(make_and_revoke(i), "") << i;
+  EXPECT_THAT(make_and_revoke(200), HasSubstr("200 tokens within an hour"));
+  EXPECT_FALSE(make(kStranger, 'b').has_error());
+  w.tick(base::hours(1));
+  EXPECT_EQ(make_and_revoke(200), "");
+}
+
 TEST_F(Tokens, DoNoMoreThanTheTableSays) {
   make(kMaker, 'a');
   wire::ApiRequest list, config, make_more, revoke_all, update;
