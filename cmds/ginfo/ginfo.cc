@@ -84,7 +84,7 @@ client::CommandDoc doc() {
       "submitted of late is expected not to be able to use, and the GPUs of the largest gang of whole nodes that could "
       "start now, as the scheduler saw it at its last pass.";
   d.exit_codes = {{"0", "shown"}, {"1", "bad option, unknown name, or the controller is out of reach"}};
-  d.environment = {{"GANGWAY_CONF", "configuration file"}};
+  d.environment = {{"GANGWAY_CONF", "configuration file"}, {"NO_COLOR", "no colours"}};
   d.examples = {{"ginfo -N -l", "every node"},
                 {"ginfo -R", "why nodes are out"},
                 {"ginfo --fragmentation --json", "fragmentation, for scripts"},
@@ -287,6 +287,7 @@ int run_ginfo(const Program& called, Args args) {
   if (auto fine = check_states(o); !fine) return failed(program, fine.error());
   auto format = make_format(listing, standard_format(o, program.is_slurm), client::field_names(client::info_fields()));
   if (!format) return failed(program, format.error());
+  listing.look = look_of(program, listing);
   auto connection = client::connect(program);
   if (!connection) return failed(program, connection.error());
   return show_repeatedly(listing.iterate_seconds, [&] {

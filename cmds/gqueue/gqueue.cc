@@ -114,6 +114,8 @@ client::CommandDoc doc() {
       "(jobs.min_job_age).\n\n"
       "The tasks of an array that wait alike are one line, 5_[6-99%20], where up to 20 run at once; --array gives each "
       "of them a line.\n\n"
+      "On a terminal states have colours, and what does not fit its width at the end of a line is cut; into a file or a "
+      "pipe, and with columns of one's choice, every line is whole.\n\n"
       "With --steps lists what runs in them: steps, batch scripts as JOB.batch, and allocations as JOB.extern. The "
       "other options choose their jobs; formats and orders of the environment are for jobs alone.\n\n"
       "The fields Quota and PreemptibleBy of -O say of a running job whether it is covered by what its QOS are "
@@ -123,6 +125,7 @@ client::CommandDoc doc() {
   d.exit_codes = {{"0", "listed"},
                   {"1", "bad option, unknown job id, user, partition, QOS or node, or the controller is out of reach"}};
   d.environment = {{"GANGWAY_CONF", "configuration file"},
+                   {"NO_COLOR", "no colours"},
                    {"SLURM_TIME_FORMAT", "%s: times as seconds since the epoch"}};
   d.examples = {{"gqueue --me", "my jobs"},
                 {"gqueue -h -j 7 -o %T", "the state of job 7, alone"},
@@ -189,7 +192,9 @@ base::Result<View> make_step_view(const QueueOptions& o) {
 Text standard_format(const QueueOptions& o, bool is_slurm) {
   if (o.start) return is_slurm ? client::kQueueStartFormat : client::kOwnQueueStartFormat;
   if (o.listing.is_long) return is_slurm ? client::kQueueLongFormat : client::kOwnQueueLongFormat;
-  return is_slurm ? client::kQueueFormat : client::kOwnQueueFormat;
+  if (is_slurm) return client::kQueueFormat;
+  constexpr size_t kWide = 110;
+  return o.listing.look.columns >= kWide ? client::kWideQueueFormat : client::kOwnQueueFormat;
 }
 
 base::Result<View> make_view(const QueueOptions& o, bool is_slurm) {
@@ -364,6 +369,7 @@ int run_gqueue(const Program& called, Args args) {
   if (o.listing.wants_fields)
     return printed(o.is_steps ? field_list(client::field_names(client::step_fields()))
                               : field_list(client::field_names(client::job_fields())));
+  o.listing.look = look_of(program, o.listing);
   auto view = make_view(o, program.is_slurm);
   if (!view) return failed(program, view.error());
   auto filter = make_filter(o);

@@ -1,6 +1,8 @@
 // Tables of gqueue and ginfo.
 #include "cmds/shared/listing_options.h"
 
+#include <unistd.h>
+
 #include <ctime>
 #include <thread>
 
@@ -51,6 +53,12 @@ base::Result<client::Format> make_format(const ListingOptions& o, std::string_vi
                                          std::span<const client::FieldName> fields) {
   if (!o.long_format.empty()) return client::parse_long_format(o.long_format, fields);
   return client::parse_short_format(o.format.empty() ? standard : std::string_view(o.format), fields);
+}
+
+client::TableLook look_of(const client::Program& program, const ListingOptions& o) {
+  if (program.is_slurm) return {};
+  const bool is_own = o.format.empty() && o.long_format.empty();
+  return {client::use_colour(STDOUT_FILENO), is_own ? client::terminal_columns(STDOUT_FILENO, 0) : 0};
 }
 
 std::string date_line(base::Time now) {

@@ -20,6 +20,7 @@ struct ListingOptions {
   bool wants_fields = false;  ///< --helpformat: the names of -O are printed, and nothing else.
   bool no_header = false, is_long = false, json = false;
   int64_t iterate_seconds = 0;  ///< 0: once.
+  client::TableLook look;       ///< For a terminal that stands behind standard output.
 };
 
 /// What differs between the commands.
@@ -29,6 +30,9 @@ struct ListingWords {
 };
 /// Adds --format, --Format, --helpformat, --noheader, --long, --sort, --json, --iterate and --clusters.
 void add_listing_options(std::vector<client::Option>& table, ListingOptions& o, const ListingWords& words);
+
+/// On a terminal: colours, and columns of the command's own are cut at its width. Slurm's names look as Slurm does.
+client::TableLook look_of(const client::Program& program, const ListingOptions& o);
 
 /// The names of -O, four in a line.
 std::string field_list(std::span<const client::FieldName> fields);
@@ -47,7 +51,7 @@ template <typename Row>
 std::string render_listing(const ListingOptions& o, client::Format format,
                            const std::vector<client::Field<Row>>& fields, const std::vector<Row>& rows,
                            base::Time now) {
-  client::TableText table = client::render_table(std::move(format), fields, rows);
+  client::TableText table = client::render_table(std::move(format), fields, rows, o.look);
   if (o.no_header) return std::move(table.lines);
   const std::string date = o.is_long || o.iterate_seconds != 0 ? date_line(now) : std::string();
   return date + table.header + table.lines;

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "ctld/core/api/await_change.h"
+
 namespace gw::ctld {
 
 namespace {
@@ -28,6 +30,8 @@ Effects take_effects_early(Core& core) {
   for (store::Op& row : core.jobs.take_rows()) core.out.write(std::move(row));
   for (store::Op& row : core.nodes.take_rows()) core.out.write(std::move(row));
   for (store::Op& row : core.rows.take(core.jobs.all(), core.steps.all())) core.out.write(std::move(row));
+  if (core.out.has_writes() || core.rows.has_coalesced()) core.clients.changes.changed();
+  look_for_changes(core);
   for (store::Op& row : core.stored.lineage.unsaved()) core.out.write(std::move(row));
   mark_messages(core);
   return core.out.take(core.feed.take());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ctld/core/admission/budgets.h"
+#include "ctld/core/api/await_change.h"
 #include "ctld/core/cluster/gpu_budgets.h"
 #include "ctld/core/cluster/reservations.h"
 #include "ctld/core/jobs/allocation_end.h"
@@ -39,6 +40,7 @@ void fire(Core& core, const Timer& timer) {
   if (timer.kind == TimerKind::kBudgets) return budgets_due(core);
   if (timer.kind == TimerKind::kWaits) return waits_due(core);
   if (timer.kind == TimerKind::kLists) return lists_due(core);
+  if (timer.kind == TimerKind::kChanges) return changes_due(core);
   if (timer.kind == TimerKind::kStepUse) return answer_use(core, timer.id);
   if (timer.kind == TimerKind::kScripts) return drop_scripts(core);
   // settle() looks at them

@@ -222,9 +222,16 @@ base::Status Server::listen() {
 
 base::Status Server::serve_metrics() {
   if (config_.metrics_listen.empty()) return {};
-  GW_TRY(http, io::HttpServer::open(
-                   loop_, config_.metrics_listen,
-                   {{"/metrics", {"text/plain; version=0.0.4; charset=utf-8", [this] { return metrics_text(); }}}}));
+  constexpr size_t kMostReaders = 64;
+  http::ServerOptions options;
+  options.address = config_.metrics_listen;
+  options.max_body = 0;
+  options.max_connections = kMostReaders;
+  options.patience = base::seconds(5);
+  GW_TRY(http, http::Server::open(loop_, std::move(options),
+                                  [this](const http::Request& request, const http::Answer& answer) {
+                                    answer(metrics_answer(request));
+                                  }));
   metrics_.http = std::move(http);
   metrics_.quotas = std::make_unique<QuotaWatch>(loop_, *planning_.scheduler);
   metrics_.quotas->look_again();
@@ -233,6 +240,22 @@ base::Status Server::serve_metrics() {
 }
 
 /// Made at most once a second, however many ask.
+/// Nobody is asked who he is: nothing secret is served, and nothing changed.
+http::Response Server::metrics_answer(const http::Request& request) {
+  const auto text = [](int status, std::string words) {
+    return http::Response{status, "text/plain; charset=utf-8", std::make_shared<const std::string>(std::move(words))};
+  };
+  if (request.path != "/metrics") return text(404, "the figures are at /metrics\n");
+  if (request.method != "GET") {
+    http::Response out = text(405, "this is asked by GET\n");
+    out.headers.emplace_back("Allow", "GET");
+    return out;
+  }
+  http::Response out = text(200, metrics_text());
+  out.type = "text/plain; version=0.0.4; charset=utf-8";
+  return out;
+}
+
 const std::string& Server::metrics_text() {
   const base::Time now = clock_.now();
   if (!metrics_.text.empty() && now - metrics_.made < base::seconds(1)) return metrics_.text;

@@ -39,7 +39,7 @@
 #include "ctld/shell/ticket_key.h"
 #include "ctld/shell/user_directory.h"
 #include "ctld/shell/worker.h"
-#include "io/http.h"
+#include "http/server.h"
 #include "io/loop.h"
 #include "io/steady_clock.h"
 #include "link/link_server.h"
@@ -138,7 +138,7 @@ class Server {
     std::unique_ptr<link::LinkServer> listener;
   };
   struct MetricsPage {
-    std::unique_ptr<io::HttpServer> http;
+    std::unique_ptr<http::Server> http;
     std::unique_ptr<QuotaWatch> quotas;  ///< Null: nobody may ask.
     std::string text;                    ///< As last made.
     base::Time made;
@@ -201,6 +201,7 @@ class Server {
   base::Time read_clocks();
   base::Status listen();
   base::Status serve_metrics();
+  http::Response metrics_answer(const http::Request& request);
   const std::string& metrics_text();
 
   void on_link(const std::shared_ptr<link::SecureLink>& link);

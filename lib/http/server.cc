@@ -112,9 +112,17 @@ std::string host_of(MHD_Connection* connection) {
   return info == nullptr ? "" : io::peer_address(info->connect_fd).host();
 }
 
+/// Proxies ask by the whole address: http://host/path.
+std::string path_of(std::string_view target) {
+  constexpr std::string_view kScheme = "http://";
+  if (base::to_lower(target.substr(0, kScheme.size())) != kScheme) return std::string(target);
+  const size_t path = target.find('/', kScheme.size());
+  return path == std::string_view::npos ? "/" : std::string(target.substr(path));
+}
+
 void begin(Visit& visit, MHD_Connection* connection, const char* url, const char* method) {
   visit.request.method = std::string_view(method) == "HEAD" ? "GET" : method;
-  visit.request.path = url;
+  visit.request.path = path_of(url);
   visit.request.from = host_of(connection);
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, &take_header, &visit);
   MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, &take_argument, &visit);

@@ -369,6 +369,8 @@ constexpr FieldBound kRevokeTokens[] = {texts(1, "ids", 1'000, kNameBytes, "toke
 constexpr MessageBounds kRevokeTokensBounds = {"RevokeTokensRequest", "gangway token revoke", kRevokeTokens};
 constexpr FieldBound kActFor[] = {text(1, "token", kNameBytes), text(2, "hash", kTokenHashBytes)};
 constexpr MessageBounds kActForBounds = {"ActForRequest", {}, kActFor};
+constexpr FieldBound kAwaitChange[] = {u64(1, "version")};
+constexpr MessageBounds kAwaitChangeBounds = {"AwaitChangeRequest", {}, kAwaitChange};
 constexpr FieldBound kToken[] = {
     text(1, "id", kNameBytes),   text(2, "hash", kTokenHashBytes), u32(3, "uid"),        u32(4, "gid"),
     text(5, "user", kNameBytes), text(6, "name", kNameBytes),      flag(7, "read_only"), moment(8, "made_us"),
@@ -441,6 +443,7 @@ constexpr FieldBound kApiRequest[] = {
     part(83, "list_tokens", kListTokensBounds),
     part(84, "revoke_tokens", kRevokeTokensBounds),
     part(85, "act_for", kActForBounds),
+    part(86, "await_change", kAwaitChangeBounds),
 };
 
 }  // namespace

@@ -59,6 +59,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kListTokens:
     case Kind::kRevokeTokens:
     case Kind::kActFor:
+    case Kind::kAwaitChange:
       return true;
     case Kind::KIND_NOT_SET:
       return false;

@@ -95,6 +95,8 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kExplainQuota, "explain_quota", kEverybody},
 
     {Kind::kPing, "ping", kEverybody, kReads, Answer::kAtOnce, WhileUnwritable::kAnswered},
+    // It tells no more than the counts of a ping.
+    {Kind::kAwaitChange, "await_change", kEverybody, kReads, Answer::kWhenItIsSo},
     {Kind::kShowConfig, "show_config", kEverybody},
     {Kind::kReconfigure, "reconfigure", kAdmins, kChanges},
     {Kind::kBackup, "backup", kAdmins, kReads, Answer::kWhenItIsSo},

@@ -192,6 +192,9 @@ class Requests {
     add("revoke_tokens", kFirstUid, revoke);
     act.mutable_act_for()->set_hash(std::string(64, 'b'));  // one that the world has
     add("act_for", kWebUid, act);
+    ApiRequest change;
+    change.mutable_await_change();
+    add("await_change", kFirstUid, change);
     ApiRequest records;
     records.mutable_list_records()->mutable_filter()->add_users("u1");
     add("list_records", kFirstUid, records);

@@ -6,9 +6,13 @@
 
 namespace gw::webd {
 
+bool AnswerCache::is_fresh(const Entry& entry, base::Duration now) const {
+  return now - entry.at < (entry.is_history ? bounds_.history_fresh : bounds_.fresh);
+}
+
 uint64_t AnswerCache::ask(const std::string& key, base::Duration now, DoneFn done) {
   Entry& entry = entries_[key];
-  if (entry.text != nullptr && now - entry.at < bounds_.fresh) {
+  if (entry.text != nullptr && is_fresh(entry, now)) {
     const Text text = entry.text;
     done(text);
     return 0;
@@ -24,8 +28,8 @@ uint64_t AnswerCache::ask(const std::string& key, base::Duration now, DoneFn don
 
 void AnswerCache::forget(const std::string& prefix) {
   for (auto it = entries_.lower_bound(prefix); it != entries_.end() && it->first.starts_with(prefix);) {
-    it->second.is_old = true;
-    if (it->second.text == nullptr) {
+    it->second.is_old = it->second.text == nullptr;
+    if (it->second.text == nullptr || it->second.is_history) {
       ++it;
       continue;
     }
@@ -35,7 +39,7 @@ void AnswerCache::forget(const std::string& prefix) {
 }
 
 void AnswerCache::made(const std::string& key, uint64_t number, base::Duration now,
-                       const base::Result<std::string>& answer) {
+                       const base::Result<std::string>& answer, bool is_history) {
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.text != nullptr || it->second.number != number) return;
   const bool is_old = it->second.is_old;
@@ -44,9 +48,10 @@ void AnswerCache::made(const std::string& key, uint64_t number, base::Duration n
   if (answer) {
     it->second.text = std::make_shared<const Answered>(Answered{*answer});
     it->second.at = now;
+    it->second.is_history = is_history;
     bytes_ += answer->size();
     told = it->second.text;
-    if (is_old) {
+    if (is_old && !is_history) {
       bytes_ -= answer->size();
       entries_.erase(it);
     }
@@ -64,7 +69,7 @@ void AnswerCache::forget_old(base::Duration now) {
     return entries_.erase(it);
   };
   for (auto it = entries_.begin(); it != entries_.end();)
-    it = it->second.text != nullptr && now - it->second.at >= bounds_.fresh ? drop(it) : std::next(it);
+    it = it->second.text != nullptr && !is_fresh(it->second, now) ? drop(it) : std::next(it);
   while (entries_.size() > bounds_.most || bytes_ > bounds_.most_bytes) {
     auto oldest = entries_.end();
     for (auto it = entries_.begin(); it != entries_.end(); ++it)

@@ -28,14 +28,17 @@ class AnswerCache {
     base::Duration fresh = base::seconds(1);
     size_t most = 500;
     size_t most_bytes = size_t{64} << 20;
+    base::Duration history_fresh = base::seconds(60);
   };
   explicit AnswerCache(Bounds bounds) : bounds_(bounds) {}
 
   /// Calls `done` at once where there is a fresh answer, else once it was made. Not 0: whoever asks has to make it, and
   /// says so by made() with this number.
   uint64_t ask(const std::string& key, base::Duration now, DoneFn done);
-  /// Of several that are made for a key the one that was begun last counts.
-  void made(const std::string& key, uint64_t number, base::Duration now, const base::Result<std::string>& answer);
+  /// Of several that are made for a key the one that was begun last counts. `is_history`: it stays fresh for longer,
+  /// also when something happens.
+  void made(const std::string& key, uint64_t number, base::Duration now, const base::Result<std::string>& answer,
+            bool is_history = false);
   /// What was made for keys that begin so is old: who asks now gets an answer that is made after this.
   void forget(const std::string& prefix);
   size_t bytes() const { return bytes_; }
@@ -47,12 +50,14 @@ class AnswerCache {
     std::vector<DoneFn> waiting = {};
     uint64_t number = 0;  // of the one that is made
     bool is_old = false;  // it is made from what was before
+    bool is_history = false;
   };
   const Bounds bounds_;
   std::map<std::string, Entry> entries_;
   size_t bytes_ = 0;
   uint64_t last_number_ = 0;
 
+  bool is_fresh(const Entry& entry, base::Duration now) const;
   void forget_old(base::Duration now);
 };
 

@@ -12,6 +12,7 @@
 #include "webd/core/changes.h"
 #include "webd/core/openapi.h"
 #include "webd/core/reads.h"
+#include "webd/core/use_history.h"
 
 namespace gw::webd {
 namespace {
@@ -34,6 +35,9 @@ constexpr Parameter kJobParameters[] = {
 };
 constexpr Parameter kNodeParameters[] = {
     {"name", "Nodes, as a host list: n1,n[5-8]. Without it all."},
+};
+constexpr Parameter kUseParameters[] = {
+    {"days", "So many until today, 1 to 92; without it 14."},
 };
 constexpr Parameter kEventParameters[] = {
     {"job", "Events of this job."},
@@ -87,6 +91,7 @@ constexpr Row kRows[] = {
     {{"GET", "/api/v1/quotas", "QOS with their quotas, users and budgets.", {}}, &list_quotas},
     {{"GET", "/api/v1/shares", "What each QOS is guaranteed, due, holds and lends, as `gshare --json` shows it.", {}},
      &show_shares},
+    {{"GET", "/api/v1/use", "Hours of GPUs and processors that were held, by day and QOS.", kUseParameters}, &show_use},
     {{"GET", "/api/v1/events", "What happened, of a job or of a node; without either what all may see.",
       kEventParameters},
      &list_events},

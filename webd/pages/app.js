@@ -5,6 +5,7 @@ import {ask, listen} from './api.js';
 import {clusterView, nodeView} from './cluster.js';
 import {jobsView, jobView} from './jobs.js';
 import {quotasView} from './quotas.js';
+import {useView} from './use.js';
 import {me, signInView, submitView} from './account.js';
 
 const kViews = [
@@ -13,6 +14,7 @@ const kViews = [
   [/^#\/jobs(?:\?(.*))?$/, 'Jobs', jobsView],
   [/^#\/jobs\/(\d+)$/, 'Jobs', jobView],
   [/^#\/quotas$/, 'Quotas', quotasView],
+  [/^#\/use(?:\/(\d+))?$/, 'Use', useView],
   [/^#\/submit$/, 'Submit', submitView],
   [/^#\/sign-in$/, 'Sign in', signInView],
 ];

@@ -1,6 +1,7 @@
 // The cluster down to its GPUs, and one node with its links.
 import {ask} from './api.js';
 import {cards, facts, h, indices, table, when} from './dom.js';
+import {nodeDrawing} from './drawings.js';
 
 const kMostTiles = 2000;  // more are slow to draw, and nobody looks at each
 const kMostWithGpus = 500;
@@ -68,6 +69,7 @@ export async function nodeView(name) {
       ['Memory', `${node.alloc_memory} of ${node.real_memory} MiB in use`],
       ['Jobs', h('span', {}, node.jobs.flatMap((id) => [h('a', {href: `#/jobs/${id}`}, String(id)), ' ']))]]),
     h('h2', {}, 'GPUs'),
+    nodeDrawing(node),
     node.gpus.length ? gpuTable(node) : h('p', {}, 'It has none.'),
   ];
 }

@@ -2,12 +2,14 @@
 import {me} from './account.js';
 import {ask, change} from './api.js';
 import {facts, h, span, table, when} from './dom.js';
+import {nodeDrawing, timeline} from './drawings.js';
 
 const kFields = 'job_id,array_job_id,array_task_id,array_tasks,name,user_name,qos,partition,job_state,state_reason,state_description,' +
   'gpus,node_count,nodes,run_time,start_time,start_range,submit_time';
 const kFilters = [['user', 'User'], ['partition', 'Partition'], ['qos', 'QOS'], ['name', 'Name']];
 const kStates = [['', 'wait or run'], ['PENDING', 'wait'], ['RUNNING', 'run'], ['all', 'all, also ended']];
 const kLimit = 500;
+const kDrawnNodes = 4;
 
 function numberOf(job) {
   if (job.array_tasks) return `${job.array_job_id}_[${job.array_tasks}]`;
@@ -62,9 +64,19 @@ export async function jobsView(text) {
     ], list.jobs)];
 }
 
-function placement(job) {
+/// GPUs of its first nodes, those that it holds marked. Where nodes are not to be seen the table is all.
+async function insides(job) {
+  if (!job.allocation.length || job.job_state[0] !== 'RUNNING') return [];
+  const drawn = job.allocation.slice(0, kDrawnNodes).map(async (share) => {
+    const [node] = (await ask(`nodes/${encodeURIComponent(share.node)}`)).nodes;
+    return nodeDrawing(node, new Set([share.gpus].flat()));
+  });
+  return (await Promise.allSettled(drawn)).map((one) => one.value ?? null);
+}
+
+function placement(job, drawings) {
   if (!job.allocation.length) return [];
-  return [h('h2', {}, 'Where it runs, or ran'),
+  return [h('h2', {}, 'Where it runs, or ran'), ...drawings,
     table('Nodes, and what it holds there', [
       {name: 'Node', of: (s) => h('a', {href: `#/nodes/${encodeURIComponent(s.node)}`}, s.node)},
       {name: 'Tasks', isNumber: true, of: (s) => String(s.tasks)},
@@ -107,13 +119,15 @@ function actions(job, who) {
 export async function jobView(id) {
   const [shown, why, who] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/why`), me()]);
   const job = shown.jobs[0];
+  const drawings = await insides(job);
   return [`Job ${numberOf(job)}`,
     facts([['Name', job.name], ['State', h('span', {class: 'state'}, job.job_state.join('+'))], ['User', job.user_name],
       ['QOS', job.qos], ['Partition', job.partition], ['GPUs', String(job.gpus)], ['Nodes', job.nodes || String(job.node_count)],
       ['Submitted', when(job.submit_time)], [isWaiting(job) ? 'Planned start' : 'Started', when(job.start_time)],
       ['Ran for', job.run_time ? span(job.run_time) : '']]),
+    timeline(job),
     ...actions(job, who),
     h('h2', {}, isWaiting(job) ? 'Why it waits' : 'Why it is where it is'),
     h('pre', {id: 'why'}, why.text.trim()),
-    ...placement(job), ...history(job)];
+    ...placement(job, drawings), ...history(job)];
 }

@@ -20,8 +20,9 @@
 namespace gw::webd {
 namespace {
 
-constexpr base::Duration kLookEvery = base::seconds(2);
-constexpr int kLooksBetweenSigns = 7;  // then a page is told that we are here, and we learn whether it is
+constexpr base::Duration kOfPage = base::milliseconds(2);  // each asks anew after a change: many less often
+constexpr base::Duration kTryAgain = base::seconds(2);     // where the controller is away
+constexpr base::Duration kCheckEvery = base::seconds(10);  // whether the tokens of open pages still hold
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
@@ -109,20 +110,12 @@ bool is_loopback(std::string_view from) {
 
 bool is_api(std::string_view path) { return path == "/api" || path.starts_with("/api/"); }
 
-ControllerLines::Options controller_of(const config::Config& c) {
-  ControllerLines::Options options;
-  options.dial.address = io::Address{c.controller_host, c.controller_port, {}}.text();
-  options.dial.receiver = c.cluster + "/gctld";
-  options.dial.receiver_uid = c.controller_uid;
-  return options;
-}
-
 }  // namespace
 
 WebServer::WebServer(io::Loop& loop, link::AuthPool& pool, const config::Config& config, bool is_encrypted)
     : loop_(loop),
       pool_(pool),
-      controller_(controller_of(config)),
+      controller_(client::ControllerLines::options_for(config)),
       is_encrypted_(is_encrypted),
       hosts_(config.web_listen, config.web_hosts),
       is_open_(config.web_open_to_read),
@@ -240,7 +233,7 @@ base::Result<std::shared_ptr<WebServer::Visitor>> WebServer::visitor_by(const st
   if (static_cast<size_t>(std::count_if(visitors_.begin(), visitors_.end(), is_unknown)) >= kMostUnknown)
     return base::fail(base::ErrorCode::kUnavailable, "too many new tokens at once", "try again in a while");
   constexpr size_t kLines = 2, kMostWaiting = 50;
-  ControllerLines::Options options = controller_;
+  client::ControllerLines::Options options = controller_;
   options.token = secret;
   options.lines = kLines;
   options.most_waiting = kMostWaiting;
@@ -316,9 +309,10 @@ void WebServer::ask(const http::Request& request, const std::shared_ptr<Visitor>
                          base::fail(base::ErrorCode::kUnavailable,
                                     "too many different questions at once from your address", "try again in a while"));
   ++asking_[request.from];
-  work->done = [this, key = work->key, number, from = request.from](const base::Result<std::string>& text) {
+  work->done = [this, key = work->key, number, from = request.from,
+                is_history = work->question.is_history](const base::Result<std::string>& text) {
     if (--asking_[from] == 0) asking_.erase(from);
-    answers_.made(key, number, io::Loop::monotonic(), text);
+    answers_.made(key, number, io::Loop::monotonic(), text, is_history);
   };
   make(work);
 }
@@ -368,7 +362,7 @@ void WebServer::serve_stream(const std::shared_ptr<Visitor>& visitor, const http
   out.stream->send(fmt::format("retry: 5000\nevent: version\ndata: {}\n\n", version_));
   streams_.push_back({out.stream, visitor});
   answer(std::move(out));
-  if (streams_.size() == 1) look_soon();
+  if (!is_watching_) await_change();
 }
 
 void WebServer::drop_closed() {
@@ -388,48 +382,33 @@ void WebServer::check_listeners() {
     });
 }
 
-void WebServer::look_soon() {
-  timer_ = loop_.after(kLookEvery, [this] { look(); });
-}
-
-/// What is asked costs the same however large the cluster is: how many jobs there are, and the newest event.
-void WebServer::look() {
+/// As long as a page is open.
+void WebServer::await_change() {
   drop_closed();
-  if (streams_.empty()) return;
-  if (++looks_ % kLooksBetweenSigns == 0) check_listeners();
-  wire::ApiRequest ping, events;
-  ping.mutable_ping();
-  events.mutable_list_events()->set_last(1);
-  const auto seen = std::make_shared<std::array<std::string, 2>>();
-  const auto left = std::make_shared<int>(2);
-  const auto took = [this, alive = alive_, seen, left](size_t at, std::string text) {
+  is_watching_ = !streams_.empty();
+  if (!is_watching_) return;
+  wire::ApiRequest request;
+  request.mutable_await_change()->set_version(seen_);
+  everybody_->lines.ask(request, [this, alive = alive_](const base::Result<wire::ApiReply>& reply) {
     if (!*alive) return;
-    (*seen)[at] = std::move(text);
-    if (--*left > 0) return;
-    tell((*seen)[0] + "|" + (*seen)[1]);
-    look_soon();
-  };
-  everybody_->lines.ask(ping, [took](const base::Result<wire::ApiReply>& r) {
-    took(0, r ? fmt::format("{} {} {}", r->ping().pending(), r->ping().running(), r->ping().nodes_up()) : "away");
-  });
-  // Where events are private the counts alone say it.
-  everybody_->lines.ask(events, [took](const base::Result<wire::ApiReply>& r) {
-    took(1, r && r->list_events().events_size() > 0 ? fmt::format("{}", r->list_events().events(0).seq()) : "");
+    const uint64_t version = reply ? reply->await_change().version() : 0;
+    tell(std::exchange(seen_, version) != version);
+    if (const base::Duration now = io::Loop::monotonic(); now >= checked_ + kCheckEvery) {
+      checked_ = now;
+      check_listeners();
+    }
+    const base::Duration pause = base::microseconds(kOfPage.us * static_cast<int64_t>(streams_.size()));
+    timer_ = loop_.after(reply ? pause : kTryAgain, [this] { await_change(); });
   });
 }
 
-void WebServer::tell(const std::string& seen) {
-  std::string text;
-  if (seen != seen_) {
-    seen_ = seen;
+/// Also where nothing has changed: a page learns that we are here, and we whether it is.
+void WebServer::tell(bool has_changed) {
+  if (has_changed) {
     ++version_;
     answers_.forget("");  // whoever asks because of it is told of it
-    text = fmt::format("event: version\ndata: {}\n\n", version_);
-  } else if (silent_looks_ + 1 >= kLooksBetweenSigns) {
-    text = ": here\n\n";
   }
-  silent_looks_ = text.empty() ? silent_looks_ + 1 : 0;
-  if (text.empty()) return;
+  const std::string text = has_changed ? fmt::format("event: version\ndata: {}\n\n", version_) : ": here\n\n";
   for (const Listener& one : streams_) one.stream->send(text);
 }
 

@@ -11,12 +11,12 @@
 #include <memory>
 #include <string>
 
+#include "client/conn/controller_lines.h"
 #include "config/config.h"
 #include "http/server.h"
 #include "webd/core/answer_cache.h"
 #include "webd/core/api.h"
 #include "webd/core/visitor.h"
-#include "webd/shell/controller_lines.h"
 
 namespace gw::webd {
 
@@ -66,7 +66,7 @@ class WebServer {
   /// For whom the controller is asked: everybody, or the maker of a token.
   struct Visitor {
     std::string key;  // of a token the hash; empty: everybody
-    ControllerLines lines;
+    client::ControllerLines lines;
     base::Duration used = {};
     int confirming = 0;  // times that the controller is asked whether it knows the token
   };
@@ -88,7 +88,7 @@ class WebServer {
 
   io::Loop& loop_;
   link::AuthPool& pool_;
-  const ControllerLines::Options controller_;
+  const client::ControllerLines::Options controller_;
   const bool is_encrypted_;
   const AllowedHosts hosts_;
   const bool is_open_;
@@ -97,9 +97,10 @@ class WebServer {
   std::map<std::string, std::shared_ptr<Visitor>> visitors_;  // by the hash of their token
   std::map<std::string, int> asking_;                         // questions under way that everybody may ask, by address
   std::list<Listener> streams_;
-  std::string seen_;  // what the controller said last of what there is
+  bool is_watching_ = false;
+  uint64_t seen_ = 0;  // of the controller's versions; 0: it is away, or none was asked for
   uint64_t version_ = 0;
-  int silent_looks_ = 0, looks_ = 0;
+  base::Duration checked_ = {};  // the tokens of open pages
   uint64_t refused_ = 0;  // tokens, since that was told last
   RareLines refusals_;
   io::Timer timer_;
@@ -124,9 +125,8 @@ class WebServer {
   void make(const std::shared_ptr<Work>& work);
   void ask_all(const std::shared_ptr<Work>& work, std::vector<wire::ApiRequest> requests);
   void on_replies(const std::shared_ptr<Work>& work);
-  void look_soon();
-  void look();
-  void tell(const std::string& seen);
+  void await_change();
+  void tell(bool has_changed);
 };
 
 }  // namespace gw::webd

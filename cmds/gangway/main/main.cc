@@ -17,6 +17,7 @@ constexpr Verb kVerbs[] = {
     {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
     {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
     {"token", "make|list|revoke", "tokens, by which programs act for you", token_verb},
+    {"top", "", "watch the cluster in full screen", top_verb},
     {"topo", "[NODE|JOB]", "draw a node: sockets, switches, GPUs, links", topo_verb},
     {"watch", "JOB", "tell what happens to a job", watch_verb},
     {"why", "JOB", "say why a job waits, or runs where it does", why_verb},

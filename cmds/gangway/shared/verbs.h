@@ -55,6 +55,7 @@ int logs_verb(const Invocation& call);
 int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
 int token_verb(const Invocation& call);
+int top_verb(const Invocation& call);
 int topo_verb(const Invocation& call);
 int watch_verb(const Invocation& call);
 int why_verb(const Invocation& call);

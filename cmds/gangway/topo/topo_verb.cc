@@ -10,6 +10,7 @@
 #include "client/show/display.h"
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
+#include "cmds/gangway/topo/gpu_uses.h"
 #include "cmds/gangway/topo/network_tree.h"
 #include "cmds/gangway/topo/topo_share.h"
 #include "cmds/gangway/topo/topo_steps.h"
@@ -76,9 +77,7 @@ Result<View> view_of(const wire::Node& node) {
                       "is gnoded running there?");
   }
   GW_TRY(topology, wire::from_wire(node.topology()));
-  View view{fmt::format("{}  {}", node.name(), node.state()), topology, {}, {}, node.topology(), {}};
-  for (const auto& [gpu, job] : node.gpu_jobs()) view.uses.push_back({gpu, base::JobId(job), "", false});
-  for (const auto& [gpu, reason] : node.offline_gpus()) view.uses.push_back({gpu, {}, reason, true});
+  View view{fmt::format("{}  {}", node.name(), node.state()), topology, gpu_uses(node), {}, node.topology(), {}};
   return view;
 }
 

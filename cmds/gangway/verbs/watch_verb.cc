@@ -3,10 +3,8 @@
 // byte that a user wrote reaches a terminal as a command to it.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -20,8 +18,6 @@
 
 namespace gw::cmds {
 namespace {
-
-constexpr auto kAskEvery = std::chrono::seconds(1);
 
 const client::CommandDoc kDoc = {
     "tell what happens to a job, until it has ended",
@@ -92,6 +88,15 @@ base::Result<model::JobState> tell_state(client::Connection& connection, uint32_
   return state;
 }
 
+/// Until something in the cluster is other than at `version`, which is then of now.
+base::Status wait_for_change(client::Connection& connection, uint64_t& version) {
+  wire::ApiRequest request;
+  request.mutable_await_change()->set_version(version);
+  GW_TRY(reply, connection.call(std::move(request)));
+  version = reply.await_change().version();
+  return {};
+}
+
 }  // namespace
 
 int watch_verb(const Invocation& call) {
@@ -107,7 +112,10 @@ int watch_verb(const Invocation& call) {
   auto connection = client::connect(call.program);  // one for all questions
   if (!connection) return failed(call.program, connection.error());
   Told told;
-  while (true) {
+  for (uint64_t version = 0;;) {
+    // What happens from here on is a change.
+    if (const base::Status changed = wait_for_change(*connection, version); !changed)
+      return failed(call.program, changed.error());
     // The state is asked for first: what led to it is in the history then.
     const auto state = tell_state(*connection, *id, json, told);
     if (!state) return failed(call.program, state.error());
@@ -115,7 +123,6 @@ int watch_verb(const Invocation& call) {
     if (!is_open) return failed(call.program, is_open.error());
     if (!*is_open) return client::kExitFailed;
     if (model::is_end(*state)) return *state == model::JobState::kCompleted ? client::kExitOk : client::kExitFailed;
-    std::this_thread::sleep_for(kAskEvery);
   }
 }
 

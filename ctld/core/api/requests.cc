@@ -12,6 +12,7 @@
 #include "ctld/core/admission/submit.h"
 #include "ctld/core/admission/update_job.h"
 #include "ctld/core/api/amend.h"
+#include "ctld/core/api/await_change.h"
 #include "ctld/core/api/cancel.h"
 #include "ctld/core/api/checkpoints.h"
 #include "ctld/core/api/figures.h"
@@ -246,6 +247,7 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
 void ask_controller(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_show_figures()) return show_figures(core, conn, caller, request);
   if (request.has_show_config()) return show_config(core, conn, request);
+  if (request.has_await_change()) return await_change(core, conn, request);
   ping(core, conn, request);
 }
 
@@ -304,6 +306,7 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
       return ask_store(core, conn, caller, request);
     case Kind::kShowFigures:
     case Kind::kShowConfig:
+    case Kind::kAwaitChange:
     case Kind::kPing:
       return ask_controller(core, conn, caller, request);
     case Kind::kReconfigure:

@@ -153,7 +153,11 @@ void commit_group(Core& core, const sched::Group& group) {
     if (const auto* nomination = std::get_if<sched::Nomination>(&decision)) nominate(core, *nomination);
     if (const auto* hopeless = std::get_if<sched::Reject>(&decision)) reject(core, *hopeless);
     if (const auto* wait = std::get_if<sched::Wait>(&decision)) {
-      core.planning.class_waits[wait->job_class] = WaitInfo{wait->reason, wait->blockers};
+      WaitInfo told{wait->reason, wait->blockers};
+      if (WaitInfo& before = core.planning.class_waits[wait->job_class]; before != told) {
+        before = std::move(told);
+        core.clients.changes.changed();
+      }
       core.planning.waits.tell(wait->job_class, wait->cause, core.now);
     }
   }

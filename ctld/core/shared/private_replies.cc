@@ -394,6 +394,7 @@ void Privacy::keep(const Caller& caller, wire::ApiReply& reply) const {
     case Kind::kStepUsage:
     case Kind::kSumRecords:
     case Kind::kPing:
+    case Kind::kAwaitChange:
     // Administrators' alone.
     case Kind::kReconfigure:
     case Kind::kBackup:

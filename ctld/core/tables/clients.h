@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "ctld/core/effects.h"
+#include "ctld/core/tables/change_watch.h"
 #include "ctld/core/tables/job_charges.h"
 #include "ctld/core/tables/kept_replies.h"
 #include "ctld/core/tables/listings.h"
@@ -48,7 +49,7 @@ struct UseAsked {
 };
 
 struct Clients {
-  explicit Clients(KeptReplies::Limits limits) : kept_replies(limits) {}
+  Clients(KeptReplies::Limits limits, base::Time boot) : kept_replies(limits), changes(boot) {}
 
   KeptReplies kept_replies;
   RequestRate request_rate;
@@ -58,6 +59,7 @@ struct Clients {
   MailRate mail_rate;
   JobCharges charges;
   Listings listings;
+  ChangeWatch changes;
   std::multimap<base::JobId, Waiter> waiters;
   /// Lines for clients that were answered with one and have not waited again.
   std::map<std::pair<base::JobId, ConnId>, std::deque<std::string>> unheard;

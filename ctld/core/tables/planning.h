@@ -24,6 +24,7 @@ namespace gw::ctld {
 struct WaitInfo {
   model::WaitReason reason = model::WaitReason::kNone;
   model::Blockers blockers;
+  bool operator==(const WaitInfo&) const = default;
 };
 
 /// Of the jobs of one QOS, kept over restarts.

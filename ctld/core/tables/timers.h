@@ -43,6 +43,7 @@ enum class TimerKind : uint8_t {
   kJobMail,       ///< a part of the time limit has passed, and its user is to hear of it
   kWaits,         ///< what jobs have waited for is kept
   kLists,         ///< lists that several asked for may be made
+  kChanges,       ///< who watches the cluster is to be told of a change
 };
 
 struct Timer {
@@ -70,6 +71,7 @@ constexpr bool is_single(TimerKind kind) {
     case TimerKind::kArrays:
     case TimerKind::kJobMail:
     case TimerKind::kLists:
+    case TimerKind::kChanges:
       return true;
     default:
       return false;

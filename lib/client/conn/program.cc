@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,6 +79,11 @@ bool print_out(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(n));
   }
   return true;
+}
+
+size_t terminal_columns(int fd, size_t otherwise) {
+  winsize size = {};
+  return ::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? otherwise : size.ws_col;
 }
 
 bool use_colour(int fd) {

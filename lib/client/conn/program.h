@@ -45,6 +45,8 @@ bool print_out(std::string_view text);
 
 /// Colour: only on a terminal, and not if NO_COLOR is set or TERM is dumb.
 bool use_colour(int fd);
+/// Columns of the terminal behind `fd`; `otherwise` if it is none.
+size_t terminal_columns(int fd, size_t otherwise);
 
 /// Exit codes that every command shares; a command's man page lists its own.
 enum ExitCode : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 1, kExitBatchUsage = 255 };

@@ -1,5 +1,6 @@
 // Pages made from an option table: --help, --usage, man page.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -10,8 +11,6 @@ namespace gw::client {
 namespace {
 
 constexpr size_t kHelpColumn = 30;
-constexpr size_t kLineWidth = 80;
-
 /// Breaks `text` at spaces into lines of at most `width` characters.
 std::vector<std::string> wrapped(std::string_view text, size_t width) {
   std::vector<std::string> lines;
@@ -28,10 +27,10 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   return lines;
 }
 
-void append_row(std::string& out, std::string_view label, std::string_view text) {
+void append_row(std::string& out, size_t width, std::string_view label, std::string_view text) {
   std::string head = fmt::format("  {}", label);
   bool is_first = true;
-  for (const std::string& line : wrapped(text, kLineWidth - kHelpColumn)) {
+  for (const std::string& line : wrapped(text, width - kHelpColumn)) {
     if (is_first && head.size() + 2 > kHelpColumn) {
       out += head + "\n";
       head.clear();
@@ -44,12 +43,12 @@ void append_row(std::string& out, std::string_view label, std::string_view text)
 
 /// A command of an example, over several lines where it is too long: as a shell takes it, so that it can be copied.
 /// Blanks in quotes stay together.
-std::string example(std::string_view command) {
+std::string example(std::string_view command, size_t width) {
   std::string out, line;
   char quote = 0;
   size_t from = 0;
   const auto add = [&](std::string_view word) {
-    if (!line.empty() && 2 + line.size() + 1 + word.size() + 2 > kLineWidth) {
+    if (!line.empty() && 2 + line.size() + 1 + word.size() + 2 > width) {
       out += line + " \\\n";
       line = "     ";
     }
@@ -68,11 +67,11 @@ std::string example(std::string_view command) {
   return out + line;
 }
 
-void append_paragraphs(std::string& out, std::string_view text) {
+void append_paragraphs(std::string& out, size_t width, std::string_view text) {
   for (const std::string& paragraph : base::split(text, '\n')) {
     if (paragraph.empty()) continue;
     out += '\n';
-    for (const std::string& line : wrapped(paragraph, kLineWidth)) out += line + "\n";
+    for (const std::string& line : wrapped(paragraph, width)) out += line + "\n";
   }
 }
 
@@ -164,24 +163,32 @@ std::string usage_text(const Program& program, const CommandDoc& doc) {
   return fmt::format("Usage: {}{}{}\n", program.name, doc.synopsis.empty() ? "" : " ", doc.synopsis);
 }
 
-std::string help_text(const Program& program, const CommandDoc& doc, const std::vector<Option>& table) {
+HelpLook look_of_terminal() {
+  constexpr size_t kLeast = 50, kMost = 100;
+  return {std::clamp(terminal_columns(STDOUT_FILENO, HelpLook().columns), kLeast, kMost), use_colour(STDOUT_FILENO)};
+}
+
+std::string help_text(const Program& program, const CommandDoc& doc, const std::vector<Option>& table, HelpLook look) {
   std::string out = usage_text(program, doc);
   out += fmt::format("{}: {}\n", program.name, doc.summary);
-  append_paragraphs(out, doc.description);
+  append_paragraphs(out, look.columns, doc.description);
+  const auto head = [&](std::string_view title) {
+    out += look.is_bold ? fmt::format("\n\033[1m{}:\033[0m\n", title) : fmt::format("\n{}:\n", title);
+  };
   for (const auto& [title, options] : grouped(doc, table)) {
-    out += fmt::format("\n{}{}:\n", title, title.empty() ? "Options" : "");
+    head(title.empty() ? "Options" : title);
     for (const Option* o : options)
-      append_row(out, o->letter == 0 ? "    " + option_label(*o) : option_label(*o), o->help);
+      append_row(out, look.columns, o->letter == 0 ? "    " + option_label(*o) : option_label(*o), o->help);
   }
   const auto section = [&](std::string_view title, const auto& pairs) {
     if (pairs.empty()) return;
-    out += fmt::format("\n{}:\n", title);
-    for (const auto& [label, text] : pairs) append_row(out, label, text);
+    head(title);
+    for (const auto& [label, text] : pairs) append_row(out, look.columns, label, text);
   };
   section("Exit codes", doc.exit_codes);
   section("Environment", doc.environment);
   std::vector<std::pair<std::string, std::string_view>> examples;
-  for (const auto& [command, text] : doc.examples) examples.emplace_back(example(command), text);
+  for (const auto& [command, text] : doc.examples) examples.emplace_back(example(command, look.columns), text);
   section("Examples", examples);
   return out;
 }
@@ -226,7 +233,7 @@ std::string common_text(const CommonFlags& flags, const Program& program, const 
   if (flags.usage) return usage_text(program, doc);
   if (flags.man) return man_page(program, doc, table);
   if (flags.completion) return completion_script(flags.shell, program, doc, table);
-  return help_text(program, doc, table);
+  return help_text(program, doc, table, look_of_terminal());
 }
 
 }  // namespace gw::client

@@ -105,7 +105,15 @@ void add_common_options(std::vector<Option>& table, CommonFlags& flags, char hel
 std::string common_text(const CommonFlags& flags, const Program& program, const CommandDoc& doc,
                         const std::vector<Option>& table);
 
-std::string help_text(const Program& program, const CommandDoc& doc, const std::vector<Option>& table);
+/// How a page of help looks.
+struct HelpLook {
+  size_t columns = 80;
+  bool is_bold = false;  ///< Its headings.
+};
+/// For the terminal behind standard output; lines that are very long are hard to read.
+HelpLook look_of_terminal();
+std::string help_text(const Program& program, const CommandDoc& doc, const std::vector<Option>& table,
+                      HelpLook look = {});
 std::string usage_text(const Program& program, const CommandDoc& doc);
 /// Text as roff has it.
 std::string roff(std::string_view text);

@@ -2,7 +2,6 @@
 #include "client/show/display.h"
 
 #include <strings.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -35,11 +34,11 @@ bool is_in(const Range (&ranges)[kSize], uint32_t c) {
   return std::any_of(std::begin(ranges), std::end(ranges), [c](const Range& r) { return c >= r.first && c <= r.last; });
 }
 
-/// One character: its bytes and its columns.
-struct Glyph {
-  size_t bytes = 1;
-  size_t columns = 1;
-};
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+}  // namespace
 
 Glyph first_glyph(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -50,12 +49,6 @@ Glyph first_glyph(std::string_view text) {
   for (size_t i = 1; i < length; ++i) c = c << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
   return {length, is_in(kNoWidth, c) ? size_t{0} : is_in(kWide, c) ? size_t{2} : size_t{1}};
 }
-
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-}  // namespace
 
 size_t display_width(std::string_view text) {
   if (is_ascii(text)) return text.size();
@@ -87,11 +80,6 @@ bool use_unicode() {
     return ::strcasestr(value, "utf-8") != nullptr || ::strcasestr(value, "utf8") != nullptr;
   }
   return true;
-}
-
-size_t terminal_columns(int fd, size_t otherwise) {
-  winsize size = {};
-  return ::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? otherwise : size.ws_col;
 }
 
 }  // namespace gw::client

@@ -141,6 +141,41 @@ void append_cell(std::string& out, const Column& column, std::string_view text) 
   out += column.suffix;
 }
 
+std::string_view tone_code(Tone tone) {
+  switch (tone) {
+    case Tone::kPlain:
+      return "";
+    case Tone::kGood:
+      return "\033[32m";
+    case Tone::kBusy:
+      return "\033[36m";
+    case Tone::kWaits:
+      return "\033[33m";
+    case Tone::kBad:
+      return "\033[31m";
+    case Tone::kFaint:
+      return "\033[2m";
+  }
+  return "";
+}
+
+size_t room_of_last(const Format& format, size_t columns) {
+  constexpr size_t kLeast = 12;  // of a text that is worth to be shown: a reason, some nodes
+  if (format.columns.empty() || format.columns.back().width != 0) return 0;
+  size_t used = display_width(format.prefix) + display_width(format.columns.back().suffix);
+  for (size_t i = 0; i + 1 < format.columns.size(); ++i) {
+    if (format.columns[i].width == 0) return 0;
+    used += format.columns[i].width + display_width(format.columns[i].suffix);
+  }
+  return std::max(columns > used ? columns - used : 0, kLeast);
+}
+
+std::string cut_to_room(std::string_view text, size_t room) {
+  if (display_width(text) <= room) return std::string(text);
+  const std::string_view ellipsis = use_unicode() ? "\u2026" : "...";
+  return std::string(cut_to_width(text, room - display_width(ellipsis))) + std::string(ellipsis);
+}
+
 base::Result<std::vector<SortKey>> parse_sort(std::string_view text, std::span<const FieldName> fields) {
   std::vector<SortKey> keys;
   for (const std::string& part : base::split(text, ',')) {

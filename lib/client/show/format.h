@@ -48,6 +48,24 @@ base::Result<Format> parse_short_format(std::string_view text, std::span<const F
 /// with did-you-mean.
 base::Result<Format> parse_long_format(std::string_view text, std::span<const FieldName> fields);
 
+/// What the text of a cell says, as far as a colour can: it says nothing that the text does not.
+enum class Tone : uint8_t { kPlain, kGood, kBusy, kWaits, kBad, kFaint };
+
+/// How a table looks on a terminal.
+struct TableLook {
+  bool colour = false;
+  size_t columns = 0;  ///< A last column that has no width of its own ends there, with an ellipsis; 0: it takes all.
+};
+
+/// Begins the tone, and ends what has begun; "" for plain.
+std::string_view tone_code(Tone tone);
+inline constexpr std::string_view kBoldCode = "\033[1m", kPlainCode = "\033[0m";
+
+/// What is left of so many columns for the last one; 0: it has a width, or one before it has none.
+size_t room_of_last(const Format& format, size_t columns);
+/// `text`, or as much of it as there is room for, with an ellipsis.
+std::string cut_to_room(std::string_view text, size_t room);
+
 /// Pads or cuts `text` to the column, appends it and the suffix. A cut is between characters.
 void append_cell(std::string& out, const Column& column, std::string_view text);
 
@@ -57,6 +75,7 @@ struct Field {
   FieldName id;
   std::function<std::string(const Row&)> text;
   std::function<double(const Row&)> key = nullptr;
+  std::function<Tone(const Row&)> tone = nullptr;
 };
 
 /// The names of a field table, for the parsers.
@@ -82,7 +101,8 @@ struct TableText {
 /// A table of these rows. Auto columns become as wide as their widest text; headers count only in columns without a
 /// least width, so that those of Slurm stay as they are ("TIME_LIMI").
 template <typename Row>
-TableText render_table(Format format, const std::vector<Field<Row>>& fields, const std::vector<Row>& rows) {
+TableText render_table(Format format, const std::vector<Field<Row>>& fields, const std::vector<Row>& rows,
+                       TableLook look = {}) {
   std::vector<std::vector<std::string>> fitted(format.columns.size());  // cells of auto columns
   for (size_t i = 0; i < fitted.size(); ++i) {
     Column& c = format.columns[i];
@@ -97,15 +117,24 @@ TableText render_table(Format format, const std::vector<Field<Row>>& fields, con
   }
   TableText out{format.prefix, {}};
   for (const Column& c : format.columns) append_cell(out.header, c, fields[c.field].id.header);
+  if (look.colour) out.header = std::string(kBoldCode) + out.header + std::string(kPlainCode);
   out.header += '\n';
+  const size_t room = look.columns == 0 ? 0 : room_of_last(format, look.columns);
+  const auto text_of = [&](size_t column, size_t row) {
+    const Column& c = format.columns[column];
+    if (c.is_auto) return fitted[column][row];
+    std::string text = cell_text(fields[c.field], rows[row]);
+    const bool is_cut = room > 0 && column + 1 == fitted.size();
+    return is_cut ? cut_to_room(text, room) : text;
+  };
   const auto append_row = [&](std::string& lines, size_t row) {
     lines += format.prefix;
     for (size_t i = 0; i < fitted.size(); ++i) {
-      const Column& c = format.columns[i];
-      if (c.is_auto)
-        append_cell(lines, c, fitted[i][row]);
-      else
-        append_cell(lines, c, cell_text(fields[c.field], rows[row]));
+      const Field<Row>& field = fields[format.columns[i].field];
+      const std::string_view code = look.colour && field.tone ? tone_code(field.tone(rows[row])) : "";
+      lines += code;
+      append_cell(lines, format.columns[i], text_of(i, row));
+      if (!code.empty()) lines += kPlainCode;
     }
     lines += '\n';
   };

@@ -291,10 +291,25 @@ void add_groups(std::vector<InfoRow>& rows, const Format& format, const wire::Pa
 
 }  // namespace
 
+namespace {
+/// Of nodes that look alike; none of a partition without nodes.
+Tone state_tone(const InfoRow& row) {
+  if (row.nodes.empty()) return Tone::kPlain;
+  const std::string state = node_state_long(*row.nodes.front());
+  const auto says = [&state](std::string_view word) { return state.find(word) != std::string::npos; };
+  if (says("*") || says("down") || says("unknown") || says("fail")) return Tone::kBad;
+  if (says("drain") || says("maint") || says("reserved")) return Tone::kWaits;
+  return says("idle") ? Tone::kGood : Tone::kBusy;
+}
+}  // namespace
+
 const std::vector<Field<InfoRow>>& info_fields() {
   static const std::vector<Field<InfoRow>> table = [] {
     std::vector<Field<InfoRow>> t;
-    for (const Entry& e : entries()) t.push_back(e.field);
+    for (const Entry& e : entries()) {
+      t.push_back(e.field);
+      if (e.field.id.name.starts_with("State")) t.back().tone = state_tone;
+    }
     return t;
   }();
   return table;

@@ -101,13 +101,22 @@ void add_identity(std::vector<Field<Row>>& t) {
   t.push_back({column("input"), [](const Row& r) { return stdin_path(*r.job); }});
 }
 
+Tone state_tone(const Row& r) {
+  using model::JobState;
+  const JobState state = state_of(*r.job);
+  if (state == JobState::kRunning) return Tone::kGood;
+  if (state == JobState::kPending) return Tone::kWaits;
+  if (state == JobState::kCompleted) return Tone::kFaint;
+  return model::is_end(state) ? Tone::kBad : Tone::kBusy;
+}
+
 void add_state(std::vector<Field<Row>>& t) {
   t.push_back({{'t', "StateCompact", "ST"},
                [](const Row& r) { return std::string(model::short_name(state_of(*r.job))); },
-               state_key});
+               state_key, state_tone});
   t.push_back({{'T', "State", "STATE"},
                [](const Row& r) { return std::string(model::long_name(state_of(*r.job))); },
-               state_key});
+               state_key, state_tone});
   t.push_back({{'r', "Reason", "REASON"}, [](const Row& r) { return reason_word(r); }});
   t.push_back({{'R', "ReasonList", "NODELIST(REASON)"}, [](const Row& r) { return reason_or_nodes(r); }});
   t.push_back(

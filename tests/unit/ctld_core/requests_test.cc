@@ -108,6 +108,7 @@ class EveryKind {
     add(Grant::kEverybody).mutable_revoke_tokens()->set_all(true);
     add(Grant::kEverybody).mutable_act_for()->set_token("secret");
     rows_.back().is_for_nobody_here = true;
+    add(Grant::kEverybody).mutable_await_change();
   }
 };
 

@@ -122,6 +122,18 @@ TEST_F(HttpServer, AHandlerSeesTheWholeRequest) {
   EXPECT_THAT(answer, EndsWith("\r\n\r\nhello\n"));
 }
 
+/// As proxies ask.
+TEST_F(HttpServer, TheWholeAddressNamesThePath) {
+  start();
+  for (const char* target : {"http://x:80/a?b=c", "HTTP://[::1]/a?b=c"}) {
+    exchange("GET " + std::string(target) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(asked.back().path, "/a") << target;
+    EXPECT_EQ(asked.back().query.at("b"), "c");
+  }
+  exchange("GET http://x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(asked.back().path, "/");
+}
+
 TEST_F(HttpServer, AConnectionIsUsedAgain) {
   start();
   const auto c = client("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -46,6 +46,20 @@ TEST_F(Cache, AnErrorIsToldToAllAndNotKept) {
   EXPECT_NE(ask("a", seconds(1)), 0U);
 }
 
+TEST_F(Cache, WhatIsLongPastStaysFreshForLonger) {
+  cache.made("use", ask("use", seconds(1)), seconds(1), std::string("x"), /*is_history=*/true);
+  cache.forget("");
+  EXPECT_EQ(ask("use", seconds(60)), 0U);
+  const uint64_t use = ask("use", seconds(62));
+  EXPECT_NE(use, 0U);
+  const uint64_t other = ask("other", seconds(62));
+  cache.forget("");  // while both are made
+  cache.made("use", use, seconds(63), std::string("y"), /*is_history=*/true);
+  cache.made("other", other, seconds(63), std::string("z"));
+  EXPECT_EQ(ask("use", seconds(63)), 0U);
+  EXPECT_NE(ask("other", seconds(63)), 0U) << "it was made from what was before";
+}
+
 TEST_F(Cache, WhoHasChangedSomethingSeesIt) {
   cache.made("me jobs", ask("me jobs", seconds(1)), seconds(1), std::string("before"));
   cache.made("you jobs", ask("you jobs", seconds(1)), seconds(1), std::string("yours"));

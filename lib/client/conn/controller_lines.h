@@ -1,5 +1,6 @@
-// Connections of gwebd to the controller, for one who asks: as its own user, or for the maker of a token. There are a
-// few of them, each with one request at a time, so that a question that takes long keeps no other from its answer.
+// Connections to the controller on an event loop, for one who asks: as the user of this process, or for the maker of a
+// token. There are a few of them, each with one request at a time, so that a question that takes long keeps no other
+// from its answer.
 // Invariants: every question is answered once, on the loop, never from inside ask(); so many wait at most, and none
 // longer than patience; nothing is called after destruction. What was asked on a connection that breaks is not asked
 // again: who changes something does so under a name of his own, by which he can ask once more.
@@ -15,21 +16,24 @@
 
 #include "base/result.h"
 #include "client/conn/reply_assembly.h"
+#include "config/config.h"
 #include "io/loop.h"
 #include "link/dial_link.h"
 #include "wire/api.pb.h"
 
-namespace gw::webd {
+namespace gw::client {
 
 class ControllerLines {
  public:
   struct Options {
     link::DialLinkOptions dial;
-    std::string token = {};  ///< The secret; empty: as gwebd's own user.
+    std::string token = {};  ///< The secret; empty: as the user of this process.
     size_t lines = 4;
     size_t most_waiting = 500;
     base::Duration patience = base::seconds(20);
   };
+  /// Where the controller of this configuration is.
+  static Options options_for(const config::Config& config);
   /// Errors: kUnavailable: the controller is not reached, or too many wait; kTimeout; the controller's refusal.
   using DoneFn = std::function<void(base::Result<wire::ApiReply>)>;
 
@@ -80,4 +84,4 @@ class ControllerLines {
   void look();
 };
 
-}  // namespace gw::webd
+}  // namespace gw::client

@@ -1,14 +1,15 @@
 // See controller_lines.h.
-#include "webd/shell/controller_lines.h"
+#include "client/conn/controller_lines.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "io/address.h"
 #include "wire/convert.h"
 
-namespace gw::webd {
+namespace gw::client {
 namespace {
 
 base::Error not_reached(const std::string& why) {
@@ -21,6 +22,14 @@ base::Error too_late() {
 
 }  // namespace
 
+ControllerLines::Options ControllerLines::options_for(const config::Config& c) {
+  Options options;
+  options.dial.address = io::Address{c.controller_host, c.controller_port, {}}.text();
+  options.dial.receiver = c.cluster + "/gctld";
+  options.dial.receiver_uid = c.controller_uid;
+  return options;
+}
+
 ControllerLines::ControllerLines(io::Loop& loop, link::AuthPool& pool, Options options)
     : loop_(loop), pool_(pool), options_(std::move(options)) {
   for (size_t i = 0; i < options_.lines; ++i) lines_.push_back(std::make_unique<Line>());
@@ -29,7 +38,7 @@ ControllerLines::ControllerLines(io::Loop& loop, link::AuthPool& pool, Options o
 ControllerLines::~ControllerLines() {
   *alive_ = false;
   for (const auto& line : lines_)
-    if (line->link) line->link->drop("gwebd ends");
+    if (line->link) line->link->drop("the client ends");
 }
 
 void ControllerLines::ask(wire::ApiRequest request, DoneFn done) {
@@ -153,4 +162,4 @@ void ControllerLines::look() {
   }
 }
 
-}  // namespace gw::webd
+}  // namespace gw::client

@@ -1,0 +1,32 @@
+// What `gangway top` knows of the cluster: the answers as they came, and how it may draw.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "wire/api.pb.h"
+
+namespace gw::cmds::top {
+
+struct Known {
+  std::optional<wire::PingReply> ping;
+  wire::ListJobsReply jobs;
+  wire::ListNodesReply nodes;
+  wire::ListPartitionsReply partitions;
+  wire::ShowSharesReply shares;
+  uint32_t use_of = 0;  ///< The job of which this is used:
+  wire::StepUsageReply use;
+  std::string trouble;   ///< Why nothing newer is known; empty: it is of now.
+  base::Duration ahead;  ///< Of the controller's clock to ours.
+  uint64_t version = 0;  ///< Another one with each answer.
+};
+
+/// What the terminal can show.
+struct Look {
+  bool unicode = false;
+  bool colour = false;
+};
+
+}  // namespace gw::cmds::top

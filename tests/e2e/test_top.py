@@ -1,0 +1,147 @@
+"""gangway top in a real terminal: what it shows at 80x24 and without colours, and what its keys do to jobs. TERM is one that
+the emulator of the tests knows whole."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from cluster import wait_for
+from conftest import QUICK
+from terminal import Terminal
+
+
+COLOUR = re.compile(rb"\x1b\[(?:\d+;)*3[1-7](?:;\d+)*m")
+
+
+@pytest.fixture
+def cluster(make_cluster):
+    return make_cluster(nodes=2, config=QUICK + "qos: [{name: vision, guaranteed: {gpu: 8}}]\n")
+
+
+@pytest.fixture
+def top(cluster):
+    """Starts it, and ends what is left of it."""
+    open_ones = []
+
+    def start(*options, rows=24, columns=80, **env):
+        terminal = Terminal([str(cluster.bin / "gangway"), "top", *options],
+                            {**os.environ, **cluster.env, "TERM": "linux", "LC_ALL": "C.UTF-8", **env},
+                            cwd=cluster.dir, rows=rows, columns=columns)
+        open_ones.append(terminal)
+        return terminal
+    yield start
+    for terminal in open_ones:
+        terminal.close()
+
+
+def test_a_job_from_its_submission_to_its_cancellation(cluster, top):
+    terminal = top()
+    terminal.wait("There are none.")
+    job = cluster.submit("sleep 600", "-J", "watched", "-N1", "--gpus-per-node=2", "-t", "10")
+    terminal.wait("watched of")  # the controller says that there is something new
+    cluster.wait_state(job, "RUNNING")
+    terminal.wait(" R ")
+    terminal.wait("2 in use")
+    held = cluster.submit("true", "-J", "kept", "--hold")
+    terminal.wait("kept")
+    terminal.type("j")
+    terminal.wait("kept of")
+    terminal.type("r")
+    terminal.wait(f"job {held} is released")
+    cluster.wait_ended(held)
+    wait_for(lambda: "kept" not in terminal.text(), lambda: terminal.text())
+    terminal.type("c")
+    terminal.wait(f"Cancel job {job}?")
+    terminal.type("y")
+    cluster.wait_ended(job)
+    terminal.wait("There are none.")
+    terminal.type("q")
+    assert terminal.wait_exit() == 0
+
+
+def test_why_a_job_waits_and_where_each_gpu_is(cluster, top):
+    job = cluster.submit("sleep 600", "-J", "gang", "-N2", "--gpus-per-node=8", "--exclusive", "-t", "10")
+    cluster.wait_state(job, "RUNNING")
+    waits = cluster.submit("true", "-J", "next", "-N2", "--gpus-per-node=8", "-t", "5")
+    terminal = top("--filter", "next")
+    terminal.wait("It waits:")
+    terminal.type("w")
+    terminal.wait(f"Job {waits}")
+    terminal.wait("waits")
+    terminal.type("q")  # the page
+    terminal.type("2")
+    terminal.wait("Nothing fits.")
+    terminal.type("\x1b")
+    terminal.wait("[aaaa aaaa]", count=2)
+    terminal.wait("a  job %s gang" % job)
+    terminal.type("\r")
+    terminal.wait("Node n0")
+    terminal.type("q3")
+    terminal.wait("16/16")
+    terminal.type("4")
+    terminal.wait("vision")
+    terminal.type("q")
+    assert terminal.wait_exit() == 0
+
+
+def test_it_needs_no_colours_and_no_letters_beyond_ascii(cluster, top):
+    cluster.submit("sleep 600", "-J", "plain", "-t", "10")
+    for env in ({"TERM": "vt100"}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}):
+        terminal = top(**env)
+        terminal.wait("plain of")
+        terminal.type("2")
+        terminal.wait("NODE")
+        terminal.type("q")
+        assert terminal.wait_exit() == 0
+        if "LC_ALL" not in env:
+            assert not COLOUR.findall(terminal.seen), env
+        else:
+            assert all(byte < 0x80 for byte in terminal.seen)
+    terminal = top()
+    terminal.wait("plain of")
+    assert COLOUR.findall(terminal.seen)
+    terminal.type("\x03")
+    assert terminal.wait_exit() == 0
+
+
+def test_the_terminal_is_as_before_and_may_change_its_size(cluster, top):
+    terminal = top(rows=30, columns=120)
+    before = terminal.modes()
+    terminal.wait("PARTITION")
+    assert terminal.modes() != before, "it reads single keys"
+    for rows, columns in ((24, 80), (8, 30), (50, 200)):
+        terminal.resize(rows, columns)
+        os.kill(terminal.pid, signal.SIGWINCH)
+        terminal.wait("40x10 at least" if rows < 10 else "JOBID")
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.wait_exit() == 0
+    assert b"\x1b[?25h" in terminal.seen[-200:], "its cursor is seen again"
+    assert terminal.modes() == before
+
+
+def test_the_controller_goes_and_comes_back(cluster, top):
+    job = cluster.submit("sleep 600", "-J", "stays", "-t", "10")
+    cluster.wait_state(job, "RUNNING")
+    terminal = top()
+    terminal.wait("stays of")
+    cluster.kill("gctld", signal.SIGKILL)
+    terminal.wait("the controller is not reached")
+    assert "stays" in terminal.text(), "what was known last"
+    cluster.start("gctld")
+    wait_for(lambda: "not reached" not in terminal.text(), lambda: terminal.text())
+    terminal.type("q")
+    assert terminal.wait_exit() == 0
+
+
+def test_what_is_wrong_is_said_before_the_screen_is_taken(cluster, top):
+    done = cluster.run("gangway", "top", check=False)
+    assert done.returncode == 1 and "this takes a terminal" in done.stderr
+    for options, text in ((("--view=jbos",), "there is no jbos"), (("--filter", "colour:red"), "unknown key colour"),
+                          (("now",), "what is now?")):
+        done = cluster.run("gangway", "top", *options, check=False)
+        assert done.returncode == 1 and text in done.stderr, done
+    terminal = top(TERM="no-such-terminal")
+    assert terminal.wait_exit() == 1
+    assert "TERM=no-such-terminal" in terminal.text()
