@@ -149,7 +149,10 @@ int run_gshare(const Program& called, Args args) {
   if (o.view.resources.empty()) o.view.resources = {o.json ? "all" : "gpu"};
   o.view.unicode = client::use_unicode();
   o.view.colour = client::use_colour(STDOUT_FILENO);
-  o.view.columns = client::terminal_columns(STDOUT_FILENO, 80);
+  constexpr size_t kUsual = 80, kWide = 100;
+  const size_t columns = client::terminal_columns(STDOUT_FILENO, 0);
+  o.view.columns = columns == 0 ? kUsual : columns;
+  o.view.is_narrow = columns > 0 && columns < kWide;  // scripts see the same words always
   wire::ApiRequest request;
   request.mutable_show_shares();
   const auto reply = ask(program, std::move(request));

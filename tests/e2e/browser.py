@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -181,6 +182,11 @@ class Page:
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
         if name == "Enter":
             self.call("Input.dispatchKeyEvent", type="char", text="\r", key=name)
+
+    def drawing(self, path):
+        """The picture as lines of text (SVG)."""
+        script = pathlib.Path(__file__).with_name("page_as_svg.js").read_text()
+        pathlib.Path(path).write_text(self.js(script))
 
     def picture(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]

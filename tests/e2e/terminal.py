@@ -1,7 +1,9 @@
 """A terminal for programs under test: a pty with an emulator that keeps the screen as a user would see it."""
 
 import fcntl
+import html
 import os
+import pathlib
 import pty
 import select
 import signal
@@ -61,6 +63,37 @@ class Terminal:
     def text(self):
         self.pump()
         return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
+
+    def drawing(self, path):
+        """The screen as a picture that is text (SVG)."""
+        self.pump()
+        wide, high, rows, columns = 8.43, 18, self.screen.lines, self.screen.columns
+        out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns * wide + 16:.0f} {rows * high + 16}" '
+               f'width="{columns * wide + 16:.0f}" height="{rows * high + 16}" font-size="14" '
+               'font-family="DejaVu Sans Mono, Menlo, monospace">', '<rect width="100%" height="100%" rx="6" fill="#12181f"/>']
+        for row in range(rows):
+            line = [self.screen.buffer[row][column] for column in range(columns)]
+            start = 0
+            for end in range(1, columns + 1):
+                if end < columns and self._look(line[end]) == self._look(line[start]):
+                    continue
+                text = "".join(cell.data for cell in line[start:end])
+                colour, is_bold, is_reverse = self._look(line[start])
+                x, y = 8 + start * wide, 8 + row * high
+                if is_reverse:
+                    out.append(f'<rect x="{x:.1f}" y="{y}" width="{(end - start) * wide:.1f}" height="{high}" fill="{colour}"/>')
+                if text.strip():
+                    lead = len(text) - len(text.lstrip())
+                    out.append(f'<text x="{x + lead * wide:.1f}" y="{y + 13.5}" fill="{"#12181f" if is_reverse else colour}" '
+                               f'textLength="{len(text.strip()) * wide:.1f}" xml:space="preserve"'
+                               f'{" font-weight=" + chr(34) + "700" + chr(34) if is_bold else ""}>{html.escape(text.strip())}</text>')
+                start = end
+        pathlib.Path(path).write_text("\n".join([*out, "</svg>", ""]))
+
+    @staticmethod
+    def _look(cell):
+        colours = {"green": "#7dbd90", "cyan": "#7cc0ee", "brown": "#f0ad6a", "red": "#e8837a", "default": "#e6ebf0"}
+        return colours.get(cell.fg, "#a7b3bf"), cell.bold, cell.reverse
 
     def wait(self, text, count=1):
         """Until the screen shows `text` so many times."""

@@ -48,6 +48,7 @@ NOT_RUN = {
     "gangway checkpointed": "is for the processes of a job",
     "gangway token make": "root, who types all lines here, makes none; test_web.py does",
     "gangway token revoke": "ends tokens, of which there are none here",
+    "gangway top": "takes a terminal",
     "gangway watch": "waits for the end of a job",
     "gangway logs": "prints an output that is not there yet, and follows it",
     "gctld": "is the controller itself",

@@ -25,8 +25,8 @@ def top(cluster):
     """Starts it, and ends what is left of it."""
     open_ones = []
 
-    def start(*options, rows=24, columns=80, **env):
-        terminal = Terminal([str(cluster.bin / "gangway"), "top", *options],
+    def start(*options, rows=24, columns=80, argv=None, **env):
+        terminal = Terminal(argv or [str(cluster.bin / "gangway"), "top", *options],
                             {**os.environ, **cluster.env, "TERM": "linux", "LC_ALL": "C.UTF-8", **env},
                             cwd=cluster.dir, rows=rows, columns=columns)
         open_ones.append(terminal)
@@ -99,8 +99,8 @@ def test_it_needs_no_colours_and_no_letters_beyond_ascii(cluster, top):
             assert not COLOUR.findall(terminal.seen), env
         else:
             assert all(byte < 0x80 for byte in terminal.seen)
-    terminal = top()
-    terminal.wait("plain of")
+    terminal = top("--view=nodes")
+    terminal.wait("[.... ....]")
     assert COLOUR.findall(terminal.seen)
     terminal.type("\x03")
     assert terminal.wait_exit() == 0
@@ -145,3 +145,34 @@ def test_what_is_wrong_is_said_before_the_screen_is_taken(cluster, top):
     terminal = top(TERM="no-such-terminal")
     assert terminal.wait_exit() == 1
     assert "TERM=no-such-terminal" in terminal.text()
+
+
+def shown(cluster, top, *argv, **options):
+    """The bytes and the lines of a command on a terminal."""
+    terminal = top(argv=[str(cluster.bin / argv[0]), *argv[1:]], **options)
+    assert terminal.wait_exit() == 0
+    return terminal.seen, terminal.text()
+
+
+def test_tables_use_the_colours_and_the_width_of_a_terminal(cluster, top):
+    cluster.submit("sleep 600", "-J", "a-name-that-is-long", "-t", "10")
+    waits = cluster.submit("true", "-J", "held", "--hold", "-d", "singleton")
+    wait_for(lambda: "JobHeldUser" in cluster.run("gqueue", "-j", waits).stdout, "why it waits")
+    seen, text = shown(cluster, top, "gqueue")
+    assert COLOUR.search(seen) and b"\x1b[1m" in seen
+    assert all(len(line) <= 80 for line in seen.decode().replace("\r", "").split("\n") if "\x1b" not in line)
+    assert "a-name-that-is-long" not in text
+    assert "a-name-that-is-long" in shown(cluster, top, "gqueue", columns=140)[1], "where there is room for it"
+    for command in ("ginfo", "gshare"):
+        seen, text = shown(cluster, top, command)
+        assert max(map(len, text.splitlines())) <= 80 and (command == "gshare" or COLOUR.search(seen))
+        assert not COLOUR.search(shown(cluster, top, command, NO_COLOR="1")[0])
+    assert not COLOUR.search(shown(cluster, top, "gqueue", TERM="dumb")[0])
+    squeue = shown(cluster, top, str(cluster.bin.parent / "libexec/gangway/slurm/squeue"))[0]
+    assert b"\x1b" not in squeue, "Slurm's names look as Slurm does"
+    assert "\x1b" not in cluster.run("gqueue").stdout + cluster.run("ginfo").stdout
+    for columns in (60, 80, 140):
+        seen, text = shown(cluster, top, "gbatch", "--help", columns=columns, rows=400)
+        lines = text.splitlines()
+        assert max(map(len, lines)) <= min(columns, 100), max(lines, key=len)
+        assert b"\x1b[1m" in seen

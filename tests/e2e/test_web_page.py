@@ -69,8 +69,12 @@ def test_see_the_gpus_of_a_gang(site, browser, jobs):
     page.go(f"http://{address(site)}/#/jobs/{gang}")
     page.wait_text("Where it runs", "n0", "n1")
     assert page.js("document.querySelector('td[data-label=GPUs]').innerText") != ""
+    drawn = page.js("[...document.querySelectorAll('.inside')].map((one) => [one.innerText.split(' ')[0], one.querySelectorAll('.gpu-box.used').length])")
+    assert sorted(drawn) == [["n0", 8], ["n1", 8]], "its GPUs are marked inside each of its nodes"
     page.click("a[href='#/nodes/n0']")
     page.wait_text("Node n0", "PCIe switch")
+    assert page.js("document.querySelectorAll('.socket').length") == 2 and page.js("document.querySelectorAll('.switch').length") == 4
+    assert "NVLink: each GPU with each other" in page.text()
     rows = page.js("[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)")
     assert len(rows) == 8 and all(str(gang) in row and "in use" in row for row in rows)
     links = page.js("document.querySelector('tbody tr').lastChild.innerText")
@@ -79,6 +83,43 @@ def test_see_the_gpus_of_a_gang(site, browser, jobs):
     page.go(f"http://{address(site)}/#/")
     page.wait("document.querySelectorAll('.gpu.used').length > 16")
     assert page.faults() == []
+
+
+def test_see_the_life_of_a_job_on_a_line(site, browser, jobs):
+    gang, waits = jobs
+    page = browser.page()
+    for job, kinds, words in ((gang, ["ran", "ahead"], ("Submitted", "has run for", "may run until")),
+                              (waits, ["waited", "ahead"], ("has waited for", "is planned to start at"))):
+        page.go(f"http://{address(site)}/#/jobs/{job}")
+        page.wait(f"document.querySelector('h1').innerText === 'Job {job}'")
+        # A gang that waited less than a second has no such part.
+        page.wait(f"JSON.stringify([...document.querySelectorAll('.timeline rect')].map((r) => r.classList[0]).slice(-2)) === '{json.dumps(kinds, separators=(',', ':'))}'")
+        said = page.js("document.querySelector('.timeline svg').getAttribute('aria-label')")
+        assert all(word in said for word in words), said
+        assert page.js("document.querySelectorAll('.timeline .tick').length") >= 1
+        assert page.faults() == []
+
+
+def test_see_what_was_used(site, browser, jobs):
+    page = browser.page()
+    page.go(f"http://{address(site)}/#/use")
+    page.wait_text("Use", "GPU hours a day", "team-a")
+    assert page.js("document.querySelectorAll('.use rect').length") >= 1
+    day = page.js("document.querySelector('tbody tr td').innerText")
+    assert day == page.js("document.querySelector('.ends').lastChild.innerText"), "today is the last day of the drawing"
+    page.click("a[href='#/use/7']")
+    page.wait("document.querySelector('.links [aria-current]').innerText === 'a week'")
+    assert page.faults() == []
+
+
+def test_names_without_blanks_widen_nothing(site, browser):
+    job = site.submit("sleep 600", "--hold", "-J", "n" * 200)
+    page = browser.page()
+    for view in ("jobs", f"jobs/{job}"):
+        page.go(f"http://{address(site)}/#/{view}")
+        page.wait_text("n" * 200)
+        assert page.faults() == []
+    site.run("gcancel", job)
 
 
 def test_see_who_lends(site, browser, jobs):
@@ -179,7 +220,7 @@ def test_on_a_phone_and_in_the_dark(site, browser, jobs, width, height, dark):
     gang, waits = jobs
     page = browser.page(width, height, dark)
     for view, word in (("", "16 of 16"), ("jobs", "patient"), (f"jobs/{waits}", "Why it waits"), ("nodes/n0", "PCIe switch"),
-                       ("quotas", "team-b"), ("sign-in", "Token"), ("submit", "sign in")):
+                       ("quotas", "team-b"), ("use", "team-a"), ("sign-in", "Token"), ("submit", "sign in")):
         page.go(f"http://{address(site)}/#/{view}")
         page.wait_text(word)
         assert page.faults() == [], view

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "wire/api.pb.h"
 
 namespace gw::webd {

@@ -1,9 +1,9 @@
 // See use_history.h.
 #include "webd/core/use_history.h"
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/calendar.h"
 #include "base/text.h"
 #include "client/show/show_json.h"
 
@@ -14,15 +14,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMsOfHour = 3'600'000;
 
-/// Midnight that so many days before now began, local.
+/// When the first of so many days began, of which today is the last; local.
 base::Time first_moment(base::Time now, int64_t days) {
-  const std::time_t seconds = now.seconds();
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  local.tm_hour = local.tm_min = local.tm_sec = 0;
-  local.tm_mday -= static_cast<int>(days - 1);
-  local.tm_isdst = -1;
-  return base::Time{int64_t{std::mktime(&local)} * 1'000'000};
+  base::Time at = base::period_start(base::Period::kDay, now);
+  for (int64_t i = 1; i < days; ++i) at = base::period_start(base::Period::kDay, at - base::microseconds(1));
+  return at;
 }
 
 std::string use_json(const wire::SumRecordsReply& reply, base::Time since) {

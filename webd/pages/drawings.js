@@ -19,7 +19,9 @@ function partsOf(job, now) {
   const isOver = job.end_time && !['RUNNING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', 'PENDING'].includes(job.job_state[0]);
   const start = isWaiting || !job.start_time ? null : job.start_time;
   const end = isOver ? job.end_time : now;
-  const parts = [['waited', job.submit_time, start ?? end, `${isWaiting ? 'has waited' : 'waited'} for ${span((start ?? end) - job.submit_time)}`]];
+  const parts = [];
+  const waited = (start ?? end) - job.submit_time;
+  if (isWaiting || waited >= 1) parts.push(['waited', job.submit_time, start ?? end, `${isWaiting ? 'has waited' : 'waited'} for ${span(waited)}`]);
   if (start !== null) parts.push(['ran', start, end, `${isOver ? 'ran' : 'has run'} for ${span(end - start)}`]);
   if (start !== null && !isOver && job.end_time > now) parts.push(['ahead', now, job.end_time, `may run until ${when(job.end_time)}`]);
   const range = job.start_range ?? {};

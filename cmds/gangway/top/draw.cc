@@ -32,6 +32,7 @@ void put_right(Grid& grid, size_t row, const std::string& text, Style style) {
 }  // namespace
 
 void Screen::make_rows(size_t columns) {
+  columns_ = columns;
   if (rows_ != nullptr && made_of_ == known_.version && made_for_ == columns) return;
   made_of_ = known_.version;
   made_for_ = columns;
@@ -152,7 +153,7 @@ void Screen::draw_last_line(Grid& grid) const {
   } else {
     const bool are_jobs = view_ == View::kJobs;
     grid.put(row, 0,
-             are_jobs ? "q leave  ? keys  / filter  m mine  s order  Enter why  c cancel  h hold  r release"
+             are_jobs ? "q leave  ? keys  / filter  m mine  s order  w why  c cancel  h hold  r release"
              : view_ == View::kNodes ? "q leave  ? keys  / filter  Enter drawing"
                                      : "q leave  ? keys  / filter",
              kFaint);

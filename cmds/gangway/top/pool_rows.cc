@@ -105,7 +105,9 @@ class QuotaRows final : public RowView {
     view.resources = {has_gpus(known.shares) ? "gpu" : "all"};
     view.unicode = look.unicode;
     view.colour = look.colour;
+    constexpr size_t kWide = 100;
     view.columns = columns;
+    view.is_narrow = columns < kWide;
     const auto text = client::share_text(known.shares, view);
     std::vector<std::string> lines = base::split(text ? *text : text.error().text(), '\n');
     while (!lines.empty() && lines.back().empty()) lines.pop_back();

@@ -133,6 +133,7 @@ Wish Screen::press_in_filter(int key) {
 }
 
 Wish Screen::press_in_view(int key) {
+  make_rows(columns_);  // keys may come faster than screens
   key = as_arrow(key);
   if (is_move(key) && key != kLeft && key != kRight) {
     move(way_of(key, page_rows_, rows_ == nullptr ? 0 : rows_->size()));

@@ -91,7 +91,8 @@ class Screen {
   std::unique_ptr<RowView> rows_;
   uint64_t made_of_ = 0;   // the version that the rows were made of
   size_t made_for_ = 0;    // and the columns
-  size_t page_rows_ = 10;  // of the last screen
+  size_t columns_ = 80;    // of the last screen
+  size_t page_rows_ = 10;  // likewise
   std::optional<Page> page_;
   std::optional<Typed> typed_;
   std::optional<Question> question_;

@@ -243,6 +243,11 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     job_action(core, conn, caller, request);
 }
 
+void quota_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_list_quotas()) return list_quotas(core, conn, request);
+  change_quotas(core, conn, caller, request);
+}
+
 /// What it knows of itself.
 void ask_controller(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   if (request.has_show_figures()) return show_figures(core, conn, caller, request);
@@ -282,9 +287,8 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
     case Kind::kDeleteReservation:
       return reservation_request(core, conn, caller, request);
     case Kind::kChangeQuotas:
-      return change_quotas(core, conn, caller, request);
     case Kind::kListQuotas:
-      return list_quotas(core, conn, request);
+      return quota_request(core, conn, caller, request);
     case Kind::kShowShares:
     case Kind::kExplainQuota:
       return ask_scheduler(core, conn, caller, request);

@@ -120,12 +120,11 @@ TableText render_table(Format format, const std::vector<Field<Row>>& fields, con
   if (look.colour) out.header = std::string(kBoldCode) + out.header + std::string(kPlainCode);
   out.header += '\n';
   const size_t room = look.columns == 0 ? 0 : room_of_last(format, look.columns);
-  const auto text_of = [&](size_t column, size_t row) {
-    const Column& c = format.columns[column];
-    if (c.is_auto) return fitted[column][row];
-    std::string text = cell_text(fields[c.field], rows[row]);
-    const bool is_cut = room > 0 && column + 1 == fitted.size();
-    return is_cut ? cut_to_room(text, room) : text;
+  const auto append_text = [&](std::string& lines, size_t i, size_t row) {
+    const Column& c = format.columns[i];
+    if (c.is_auto) return append_cell(lines, c, fitted[i][row]);
+    const std::string text = cell_text(fields[c.field], rows[row]);
+    append_cell(lines, c, room > 0 && i + 1 == fitted.size() ? cut_to_room(text, room) : text);
   };
   const auto append_row = [&](std::string& lines, size_t row) {
     lines += format.prefix;
@@ -133,7 +132,7 @@ TableText render_table(Format format, const std::vector<Field<Row>>& fields, con
       const Field<Row>& field = fields[format.columns[i].field];
       const std::string_view code = look.colour && field.tone ? tone_code(field.tone(rows[row])) : "";
       lines += code;
-      append_cell(lines, format.columns[i], text_of(i, row));
+      append_text(lines, i, row);
       if (!code.empty()) lines += kPlainCode;
     }
     lines += '\n';

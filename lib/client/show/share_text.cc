@@ -211,15 +211,17 @@ std::vector<std::string> cells_of(const Row& row, const std::string& resource, b
   return out;
 }
 
-std::vector<std::string> header_of(const std::string& resource, bool has_limits, bool is_long) {
+std::vector<std::string> header_of(const std::string& resource, bool has_limits, const ShareView& view) {
+  const bool is_long = view.is_long, is_narrow = view.is_narrow;
   std::vector<std::string> out = {fmt::format("QOS ({})", base::printable(resource)), "GUARANTEED"};
   if (has_limits) out.emplace_back("LIMIT");
-  out.emplace_back("FAIR_SHARE");
+  out.emplace_back(is_narrow ? "FAIR" : "FAIR_SHARE");
   if (is_long) out.emplace_back("DEMAND");
   out.emplace_back("IN_USE");
   if (is_long) out.emplace_back("FIRM");
   if (is_long) out.emplace_back("COVERED");
-  for (const char* name : {"BORROWED", "LENT", "RUNNING", "WAITING"}) out.emplace_back(name);
+  for (const char* name : {"BORROWED", "LENT", is_narrow ? "RUN" : "RUNNING", is_narrow ? "WAIT" : "WAITING"})
+    out.emplace_back(name);
   return out;
 }
 
@@ -261,7 +263,7 @@ std::string page_of(const std::vector<Row>& rows, const std::string& resource, c
   for (const Row& row : rows)
     if (const Line* line = line_of(*row.qos, resource)) has_limits |= line->has_limit();
   Page page;
-  page.cells.push_back(header_of(resource, has_limits, view.is_long));
+  page.cells.push_back(header_of(resource, has_limits, view));
   for (const Row& row : rows) page.cells.push_back(cells_of(row, resource, has_limits, view.is_long));
   const std::vector<size_t> widths = widths_of(page, !view.no_header);
   const size_t cells = bar_cells(widths, view.columns);

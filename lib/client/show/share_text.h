@@ -18,7 +18,8 @@ struct ShareView {
   bool no_header = false;
   bool parsable = false, parsable2 = false;  ///< `|` behind, or between, the fields.
   bool unicode = false, colour = false;
-  size_t columns = 120;  ///< Of the terminal: bars are as wide as these allow.
+  bool is_narrow = false;  ///< Short words above the columns, so that there is room for bars.
+  size_t columns = 120;    ///< Of the terminal: bars are as wide as these allow.
 };
 
 /// The tree, and the loans below it. Errors: QOS and resources that there are none of, with "did you mean".

@@ -41,6 +41,33 @@ TEST(Width, JobsFitATerminal) {
     expect_narrow(format, job_fields(), std::vector<JobRow>{});  // their last column takes what it needs
 }
 
+/// What looks as on a terminal of so many columns.
+std::string looks(TableLook look, const std::string& text, std::string_view format = "%.4i %2t %R") {
+  wire::Job job;
+  job.set_id(7);
+  job.mutable_status()->set_state(static_cast<uint32_t>(model::JobState::kRunning));
+  job.mutable_status()->mutable_placed()->add_shares()->set_node(text);
+  const auto parsed = parse_short_format(format, field_names(job_fields()));
+  return parsed ? render_table(*parsed, job_fields(), std::vector<JobRow>{{&job, {}}}, look).lines : "";
+}
+
+TEST(Width, TheLastColumnEndsAtTheEdgeOfATerminal) {
+  const std::string long_name(40, 'n');
+  EXPECT_EQ(looks({}, long_name), "   7 R  " + long_name + "\n") << "into a file it is whole";
+  const std::string cut = looks({.columns = 30}, long_name);
+  EXPECT_EQ(display_width(cut.substr(0, cut.size() - 1)), 30u) << cut;
+  EXPECT_TRUE(cut.ends_with("\u2026\n") || cut.ends_with("...\n")) << cut;
+  EXPECT_EQ(looks({.columns = 30}, "n1"), "   7 R  n1\n");
+  EXPECT_EQ(looks({.columns = 30}, long_name, "%.4i %50R"), "   7 " + long_name + std::string(10, ' ') + "\n")
+      << "what has a width keeps it";
+  EXPECT_GT(looks({.columns = 3}, long_name).size(), 12u) << "something is always shown";
+}
+
+TEST(Width, ColoursAreForTerminalsAlone) {
+  EXPECT_EQ(looks({.colour = true}, "n1"), "   7 \033[32mR  \033[0mn1\n");
+  EXPECT_EQ(looks({}, "n1").find('\033'), std::string::npos);
+}
+
 TEST(Width, NodesFitATerminal) {
   for (const std::string_view format : {kInfoGpuFormat, kInfoLongGpuFormat, kInfoNodeGpuFormat, kInfoNodeLongGpuFormat,
                                         kInfoSummaryGpuFormat, kInfoReasonFormat, kInfoReasonLongFormat})

@@ -97,6 +97,13 @@ TEST_F(Top, TheChosenRowIsAlwaysOnTheScreen) {
   EXPECT_EQ(screen.chosen_job(), 199u);
 }
 
+TEST_F(Top, KeysMayComeFasterThanScreens) {
+  screen.press('2');
+  screen.press('1');
+  screen.press('j');
+  EXPECT_EQ(screen.press(kEnter).job, 7u);
+}
+
 TEST_F(Top, WordsAndKeysChooseJobs) {
   type("/ALICE");
   EXPECT_THAT(line(23), HasSubstr("/ALICE"));

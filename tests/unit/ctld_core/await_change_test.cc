@@ -92,6 +92,15 @@ TEST_F(AwaitChange, AConnectionWaitsOnce) {
   EXPECT_EQ(w.replies[conn].back().error().code(), static_cast<uint32_t>(base::ErrorCode::kConflict));
 }
 
+TEST_F(AwaitChange, WhoHasGoneIsNotTold) {
+  settle();
+  const ConnId conn = ask(version_now());
+  w.core->on_client_gone(w.now, conn);
+  w.submit(1000, gang(1, 1));
+  pass(base::seconds(1));
+  EXPECT_EQ(told(conn), 0u);
+}
+
 TEST_F(AwaitChange, AfterARestartEveryVersionIsAnOldOne) {
   settle();
   const uint64_t before = version_now();
