@@ -1,4 +1,6 @@
 // Checker 5: when nothing goes wrong any more, everything that can run runs to its end, and nothing is left over.
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "model/job_state.h"
 #include "tests/sim/cluster.h"
@@ -80,8 +82,12 @@ std::string Cluster::why_they_wait() {
   list.mutable_list_jobs();
   std::string out;
   const wire::ApiReply answer = ask_and_wait(0, list);
-  for (const wire::Job& job : answer.list_jobs().jobs())
-    out += "\n  job " + std::to_string(job.id()) + ": " + job.status().waiting().detail();
+  for (const wire::Job& job : answer.list_jobs().jobs()) {
+    const wire::Suspension& s = job.status().placed().suspension();
+    out += "\n  job " + std::to_string(job.id()) + ": " + job.status().waiting().detail() + s.detail();
+    if (job.status().placed().has_suspension())
+      out += fmt::format(" (suspended for job {}, rule {}, held {}, by \"{}\")", s.for_job(), s.rule(), s.is_held(), s.who());
+  }
   return out;
 }
 
@@ -93,7 +99,8 @@ bool Cluster::may_wait_for_ever(const store::JobRow& row) const {
   wire::JobStatus status;
   if (!status.ParseFromString(row.status)) return false;
   const bool stands_still = static_cast<model::JobState>(status.state()) == model::JobState::kSuspended;
-  if (stands_still && spec.not_preemptible() && spec.qos() == "a") return true;
+  const bool is_taken = spec.requeue() || spec.on_preempt() == static_cast<uint32_t>(model::OnPreempt::kCancel);
+  if (stands_still && (spec.not_preemptible() || !is_taken) && spec.qos() == "a") return true;
   if (!spec.reservation().empty() || (spec.partitions_size() == 1 && spec.partitions(0) == "p0")) return true;
   // Whoever waits for one of these: a dependency names jobs with lower numbers, so this ends.
   const auto& jobs = kept_->rows().jobs;
