@@ -4,6 +4,7 @@ A step is a block fenced as ```sh with the words `host=head`, `host=node` or `ho
 block fenced as ```systemd, and is done here by starting the daemon that the unit names.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -249,3 +250,57 @@ def test_ports_that_the_guide_does_not_name_are_closed(hosts):
 def test_the_controller_does_not_run_as_root(hosts):
     done = hosts.head.shell("stat -c %U /proc/$(cat /run/gangway/gctld.pid)/cmdline")
     assert done.stdout.strip() == "gangway"
+
+
+ASK = """
+import json, sys, urllib.request
+path, token, body = sys.argv[1:4]
+where, _, path = path.partition('/')
+headers = {'Authorization': 'Bearer ' + token} if token else {}
+try:
+    with urllib.request.urlopen(urllib.request.Request(f'http://{where}/{path}', body.encode() or None, headers), timeout=60) as reply:
+        print(reply.status, reply.read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code, error.read().decode())
+"""
+LISTEN = """
+import urllib.request
+with urllib.request.urlopen('http://10.77.0.2:61800/api/v1/stream', timeout=120) as reply:
+    for line in reply:
+        if line.startswith(b'data'):
+            print('told', flush=True)
+"""
+
+
+def test_the_page_is_served_from_another_host_than_the_controllers(hosts):
+    """As docs/web.md says, with its port in a range that the firewall lets through."""
+    file = "etc/gangway/gangway.yaml"
+    for host in hosts.all:
+        host.shell("useradd --system --no-create-home --uid 987 gwebd")
+        with open(host.root / file, "a") as config:
+            config.write('\nweb: {listen: "*:61800", hosts: ["10.77.0.2"], open_to_read: true}\n')
+    hosts.head.run("gcontrol", "reconfigure")
+    start_unit(hosts.node, "gwebd")
+
+    def ask(host, where, path, token="", body=""):
+        done = host.run("python3", "-c", ASK, f"{where}/api/v1/{path}", token, body, check=False)
+        status, _, text = done.stdout.partition(" ")
+        return (int(status), json.loads(text)) if status else (0, done.stderr)
+
+    wait_for(lambda: ask(hosts.head, "10.77.0.2:61800", "ping")[0] == 200, "the page")
+    status, nodes = ask(hosts.head, "10.77.0.2:61800", "nodes")
+    assert status == 200 and sorted(node["name"] for node in nodes["nodes"]) == ["head", "n1"]
+    listener = hosts.head.popen("python3", "-c", LISTEN)
+    assert listener.stdout.readline() == "told\n"
+    secret = user_runs(hosts, "node", "gangway", "token", "make").stdout.strip()
+    status, refused = ask(hosts.head, "10.77.0.2:61800", "me", secret)
+    assert status == 401 and "unencrypted" in refused["error"]["message"], "a network may be listened to"
+    job = json.dumps({"script": "#!/bin/sh\nid -un\n", "chdir": "/tmp/games", "options": ["-w", "n1", "-o", "by-page"]})
+    status, submitted = ask(hosts.node, "127.0.0.1:61800", "jobs", secret, job)
+    assert status == 200, submitted
+    output = hosts.node.root / "tmp/games/by-page"
+    wait_for(lambda: output.exists() and output.read_text() == "games\n", "the job's output")
+    assert listener.stdout.readline() == "told\n", "somebody who watches from another host hears of it"
+    listener.kill()
+    said = [pathlib.Path(f"/proc/{pid}/status").read_text() for pid in hosts.node.inner_pids()]
+    assert [re.search(r"Uid:\s+(\d+)", text)[1] for text in said if "Name:\tgwebd\n" in text] == ["987"]
