@@ -169,7 +169,8 @@ int show_help(const Program& program, const ControlOptions&, Args words) {
   if (!words.empty()) return refuse_operand(program, words.front(), "help takes no arguments");
   ControlOptions unused;
   client::CommonFlags flags;
-  return printed(client::help_text(program, doc(), table(unused, flags), client::look_of_terminal()));
+  return printed(client::help_text(program, doc(), table(unused, flags),
+                                   program.is_slurm ? client::HelpLook{} : client::look_of_terminal()));
 }
 
 int unknown_verb(const Program& program, const std::string& word) {

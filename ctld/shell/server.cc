@@ -127,7 +127,8 @@ void Server::start_planning() {
       loop_, *planning_.scheduler, config_.forecast_every,
       [this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
       [this](const StartForecaster::Drawn& drawn) {
-        core_->planning().forecasts.take(drawn, clock_.now(), core_->jobs());
+        core_->on_forecasts(read_clocks(), drawn);
+        pump();
       });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);
   const auto answer = [this](ConnId conn, const wire::ApiReply& reply) {
@@ -225,7 +226,7 @@ base::Status Server::serve_metrics() {
   constexpr size_t kMostReaders = 64;
   http::ServerOptions options;
   options.address = config_.metrics_listen;
-  options.max_body = 0;
+  options.max_body = 64 << 10;  // it is refused in words that fit
   options.max_connections = kMostReaders;
   options.patience = base::seconds(5);
   GW_TRY(http, http::Server::open(loop_, std::move(options),
@@ -239,7 +240,6 @@ base::Status Server::serve_metrics() {
   return {};
 }
 
-/// Made at most once a second, however many ask.
 /// Nobody is asked who he is: nothing secret is served, and nothing changed.
 http::Response Server::metrics_answer(const http::Request& request) {
   const auto text = [](int status, std::string words) {
@@ -256,6 +256,7 @@ http::Response Server::metrics_answer(const http::Request& request) {
   return out;
 }
 
+/// Made at most once a second, however many ask.
 const std::string& Server::metrics_text() {
   const base::Time now = clock_.now();
   if (!metrics_.text.empty() && now - metrics_.made < base::seconds(1)) return metrics_.text;

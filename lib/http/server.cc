@@ -48,6 +48,7 @@ struct Server::Impl {
   struct Connection {
     int fd = -1;
     base::Duration since = {};   // when it began to be silent
+    bool is_closing = false;     // it was told to go, and is not gone yet
     bool is_busy = false;        // a whole request has come, whose answer is not sent yet
     bool has_zero_byte = false;  // in what it asks for now: the library takes it for the end of the path
   };
@@ -194,15 +195,22 @@ void Server::Impl::look() {
   next_look = loop.after(std::max(base::Duration{options.patience.us / 4}, base::milliseconds(1)), [this] { look(); });
 }
 
+/// The library accepts no more while too many are there: those that go are closed at once.
 void Server::Impl::make_room(const MHD_Connection* newest) {
-  if (connections.size() <= options.max_connections) return;
-  const Connection* oldest = nullptr;
+  Connection* oldest = nullptr;
+  size_t staying = 0;
   const auto is_before = [](const Connection& a, const Connection& b) {
     return a.is_busy != b.is_busy ? !a.is_busy : a.since < b.since;
   };
-  for (const auto& [connection, c] : connections)
+  for (auto& [connection, c] : connections) {
+    if (c.is_closing) continue;
+    ++staying;
     if (connection != newest && (oldest == nullptr || is_before(c, *oldest))) oldest = &c;
-  if (oldest != nullptr) ::shutdown(oldest->fd, SHUT_RDWR);
+  }
+  if (staying <= options.max_connections || oldest == nullptr) return;
+  oldest->is_closing = true;
+  ::shutdown(oldest->fd, SHUT_RDWR);
+  run_soon();
 }
 
 void Server::Impl::on_connection(void* self, MHD_Connection* connection, void** /*state*/,
@@ -214,7 +222,7 @@ void Server::Impl::on_connection(void* self, MHD_Connection* connection, void** 
   }
   const int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
   io::tune_socket(fd);
-  impl.connections[connection] = {fd, io::Loop::monotonic()};
+  impl.connections[connection] = {.fd = fd, .since = io::Loop::monotonic()};
   impl.make_room(connection);
 }
 
@@ -234,7 +242,7 @@ void Server::Impl::on_completed(void* self, MHD_Connection* connection, void** s
     impl.suspended.erase(visit->get());
   }
   if (const auto it = impl.connections.find(connection); it != impl.connections.end())
-    it->second = {it->second.fd, io::Loop::monotonic()};
+    it->second = {.fd = it->second.fd, .since = io::Loop::monotonic(), .is_closing = it->second.is_closing};
 }
 
 void Server::Impl::on_log(void* self, const char* format, va_list arguments) {

@@ -1,6 +1,7 @@
 """gangway top in a real terminal: what it shows at 80x24 and without colours, and what its keys do to jobs. TERM is one that
 the emulator of the tests knows whole."""
 
+import json
 import os
 import re
 import signal
@@ -53,6 +54,8 @@ def test_a_job_from_its_submission_to_its_cancellation(cluster, top):
     cluster.wait_ended(held)
     wait_for(lambda: "kept" not in terminal.text(), lambda: terminal.text())
     terminal.type("c")
+    terminal.wait("has gone")  # the one that was chosen: nobody meant the next one
+    terminal.type("c")
     terminal.wait(f"Cancel job {job}?")
     terminal.type("y")
     cluster.wait_ended(job)
@@ -92,7 +95,7 @@ def test_it_needs_no_colours_and_no_letters_beyond_ascii(cluster, top):
         terminal = top(**env)
         terminal.wait("plain of")
         terminal.type("2")
-        terminal.wait("NODE")
+        terminal.wait("MEMORY MiB")
         terminal.type("q")
         assert terminal.wait_exit() == 0
         if "LC_ALL" not in env:
@@ -106,6 +109,40 @@ def test_it_needs_no_colours_and_no_letters_beyond_ascii(cluster, top):
     assert terminal.wait_exit() == 0
 
 
+def test_keys_that_mean_nothing_do_nothing(cluster, top):
+    job = cluster.submit("sleep 600", "-J", "kept", "--hold", "-t", "10")
+    terminal = top()
+    terminal.wait("kept of")
+    for keys in ("\x1bh", "\x1br", "\x1b[15~" * 150, "\x1b[200~", "\x1bOZ", "\x1b[1;5D"):  # with Alt, F5, what a paste begins with
+        terminal.type(keys)
+    terminal.type("/zzz\x1b")
+    wait_for(lambda: "/zzz" not in terminal.text(), lambda: terminal.text())
+    assert "kept of" in terminal.text() and "MEMORY MiB" not in terminal.text()
+    assert cluster.show(job, "%r") == "JobHeldUser"
+    terminal.type("q")
+    assert terminal.wait_exit() == 0
+
+
+def test_holding_a_key_asks_the_controller_for_nothing(cluster, top):
+    for _ in range(5):
+        cluster.submit("true", "-J", "many", "--hold")
+    terminal = top()
+    terminal.wait("many of")
+
+    def asked():
+        """Lists of jobs that anybody has asked for."""
+        rows = json.loads(cluster.run("gdiag", "--json").stdout)["statistics"]["rpcs_by_message_type"]
+        return sum(row["count"] for row in rows if row["message_type"] == "list_jobs")
+
+    before = asked()
+    for i in range(60):
+        terminal.type("j" if i % 10 < 5 else "k")
+        terminal.pump(0.02)
+    assert asked() <= before + 5, "each key is no question"
+    terminal.type("q")
+    assert terminal.wait_exit() == 0
+
+
 def test_the_terminal_is_as_before_and_may_change_its_size(cluster, top):
     terminal = top(rows=30, columns=120)
     before = terminal.modes()
@@ -115,7 +152,7 @@ def test_the_terminal_is_as_before_and_may_change_its_size(cluster, top):
         terminal.resize(rows, columns)
         os.kill(terminal.pid, signal.SIGWINCH)
         terminal.wait("40x10 at least" if rows < 10 else "JOBID")
-    os.kill(terminal.pid, signal.SIGTERM)
+    terminal.type("\x1c")  # ctrl-\\
     assert terminal.wait_exit() == 0
     assert b"\x1b[?25h" in terminal.seen[-200:], "its cursor is seen again"
     assert terminal.modes() == before
@@ -142,9 +179,10 @@ def test_what_is_wrong_is_said_before_the_screen_is_taken(cluster, top):
                           (("now",), "what is now?")):
         done = cluster.run("gangway", "top", *options, check=False)
         assert done.returncode == 1 and text in done.stderr, done
-    terminal = top(TERM="no-such-terminal")
-    assert terminal.wait_exit() == 1
-    assert "TERM=no-such-terminal" in terminal.text()
+    for term, text in (("no-such-terminal", "is not known here"), ("dumb", "cannot place its cursor")):
+        terminal = top(TERM=term)
+        assert terminal.wait_exit() == 1
+        assert f"TERM={term}" in terminal.text() and text in terminal.text()
 
 
 def shown(cluster, top, *argv, **options):
@@ -170,6 +208,7 @@ def test_tables_use_the_colours_and_the_width_of_a_terminal(cluster, top):
     assert not COLOUR.search(shown(cluster, top, "gqueue", TERM="dumb")[0])
     squeue = shown(cluster, top, str(cluster.bin.parent / "libexec/gangway/slurm/squeue"))[0]
     assert b"\x1b" not in squeue, "Slurm's names look as Slurm does"
+    assert b"\x1b" not in shown(cluster, top, str(cluster.bin.parent / "libexec/gangway/slurm/squeue"), "--help", rows=200)[0]
     assert "\x1b" not in cluster.run("gqueue").stdout + cluster.run("ginfo").stdout
     for columns in (60, 80, 140):
         seen, text = shown(cluster, top, "gbatch", "--help", columns=columns, rows=400)

@@ -35,18 +35,19 @@ bool run(std::string_view input) {
   for (size_t i = 0; i < kMostRecords && !in.empty(); ++i) {
     const Record record = take_record(in);
     ++known.version;
+    known.jobs_of = screen.filter().text;
     switch (record.kind % 7) {
       case 0:
         has_any |= parse_message(known.jobs, record.payload);
         break;
       case 1:
-        has_any |= parse_message(known.nodes, record.payload);
+        has_any |= parse_message(known.nodes.emplace(), record.payload);
         break;
       case 2:
-        has_any |= parse_message(known.partitions, record.payload);
+        has_any |= parse_message(known.partitions.emplace(), record.payload);
         break;
       case 3:
-        has_any |= parse_message(known.shares, record.payload);
+        has_any |= parse_message(known.shares.emplace(), record.payload);
         break;
       case 4:
         for (const char key : record.payload.substr(0, 100)) {

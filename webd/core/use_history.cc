@@ -26,6 +26,10 @@ std::string use_json(const wire::SumRecordsReply& reply, base::Time since) {
          {"since", since.seconds()},
          {"until", base::Time{reply.now_us()}.seconds()},
          {"hidden_jobs", reply.hidden()}};
+  j["days"] = Json::array();
+  const base::Time now{reply.now_us()};
+  for (base::Time day = since; day <= now; day = base::period_end(base::Period::kDay, day))
+    j["days"].push_back(base::format_time(day).substr(0, 10));
   j["use"] = Json::array();
   for (const wire::UseSum& sum : reply.sums()) {
     if (sum.keys_size() < 2) continue;
@@ -46,6 +50,7 @@ base::Result<Question> show_use(const std::string& /*name*/, const Asked& asked)
   int64_t days = kUsualDays;
   if (const auto it = asked.query.find("days"); it != asked.query.end()) {
     GW_TRY(said, base::parse_int(it->second, 1, kMostDaysOfUse, "days"));
+    if (std::to_string(said) != it->second) return base::invalid("days: write the number without zeros before it");
     days = said;
   }
   const base::Time since = first_moment(asked.now, days);

@@ -22,6 +22,9 @@ const kViews = [
 const main = document.getElementById('main');
 const live = document.getElementById('live');
 let drawing = 0;
+let drawingOf = null;  // the view that is being made; null: none is
+let isOneMore = false;  // something has changed meanwhile
+let lastTook = 0;
 
 function mark(name) {
   for (const link of document.querySelectorAll('nav a'))
@@ -46,9 +49,13 @@ function keepFocus(draw) {
   if (again) again.focus({preventScroll: true});
 }
 
+/// Makes the view that the address names; the one that is there stays until it is made.
 async function draw(isNew) {
+  const began = Date.now();
   const number = ++drawing;
   const hash = location.hash || '#/';
+  drawingOf = hash;
+  isOneMore = false;
   const found = kViews.map(([pattern, name, view]) => [hash.match(pattern), name, view]).find(([match]) => match);
   let title = 'Not here';
   let parts = [h('p', {class: 'error'}, 'There is no such view.')];
@@ -61,18 +68,34 @@ async function draw(isNew) {
       parts = [h('p', {class: 'error', role: 'alert'}, error.message)];
     }
   }
-  if (number !== drawing) return;  // another one was asked for meanwhile
+  if (number !== drawing) return;  // another view was asked for meanwhile
+  drawingOf = null;
+  lastTook = Date.now() - began;
   document.title = `${title} - Gangway`;
   keepFocus(() => main.replaceChildren(h('h1', {}, title), ...parts.filter((part) => part !== null)));
   if (isNew) main.focus();
   live.dataset.drawn = String(number);
+  if (isOneMore) drawSoon();
 }
 
-// Many pages hear of a change at one moment: they do not all ask at once.
+// Many pages hear of a change at one moment: they do not all ask at once. A view that takes long is made less often, and
+// one that is being made is not begun anew.
 let due = null;
 function drawSoon() {
-  if (due === null && !isForm()) due = setTimeout(() => { due = null; draw(false); }, Math.random() * 500);
+  if (isForm() || due !== null) return;
+  if (drawingOf !== null) {
+    isOneMore = true;
+    return;
+  }
+  due = setTimeout(() => {
+    due = null;
+    if (drawingOf === null) draw(false);
+    else isOneMore = true;
+  }, Math.max(Math.random() * 500, 2 * lastTook));
 }
+
+// What no change tells of: how busy nodes are, and the time.
+setInterval(() => { if (!document.hidden) drawSoon(); }, 60000);
 
 // What somebody fills in is not drawn over.
 const isForm = () => /^#\/(submit|sign-in)/.test(location.hash);

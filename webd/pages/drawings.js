@@ -21,7 +21,10 @@ function partsOf(job, now) {
   const end = isOver ? job.end_time : now;
   const parts = [];
   const waited = (start ?? end) - job.submit_time;
-  if (isWaiting || waited >= 1) parts.push(['waited', job.submit_time, start ?? end, `${isWaiting ? 'has waited' : 'waited'} for ${span(waited)}`]);
+  // Of a job that began several times the earlier runs lie in between.
+  const hasRunBefore = (job.history ?? []).filter((event) => event.kind === 'placed').length > (isWaiting ? 0 : 1);
+  if (hasRunBefore) parts.push(['before', job.submit_time, start ?? end, `ran and waited before for ${span(waited)}`]);
+  else if (isWaiting || waited >= 1) parts.push(['waited', job.submit_time, start ?? end, `${isWaiting ? 'has waited' : 'waited'} for ${span(waited)}`]);
   if (start !== null) parts.push(['ran', start, end, `${isOver ? 'ran' : 'has run'} for ${span(end - start)}`]);
   if (start !== null && !isOver && job.end_time > now) parts.push(['ahead', now, job.end_time, `may run until ${when(job.end_time)}`]);
   const range = job.start_range ?? {};
@@ -31,7 +34,8 @@ function partsOf(job, now) {
 }
 
 /// A job from its submission to its end, or what is foreseen of it.
-export function timeline(job, now = Date.now() / 1000) {
+/// `now`: by the clock of the cluster.
+export function timeline(job, now) {
   const parts = partsOf(job, now);
   const first = job.submit_time;
   const last = Math.max(...parts.map(([, , to]) => to), first + 1);
@@ -90,6 +94,7 @@ export function useDrawing(use, days) {
   for (const one of use) total.set(one.qos, (total.get(one.qos) ?? 0) + one.gpu_hours);
   const names = [...total].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   const series = names.slice(0, kSeries - 1);
+  const wordOf = (kind) => (kind === kSeries - 1 ? 'all others' : series[kind] || '(no QOS)');
   const kindOf = (qos) => (series.includes(qos) ? series.indexOf(qos) : kSeries - 1);
   const perDay = days.map((day) => {
     const sums = Array(kSeries).fill(0);
@@ -105,11 +110,11 @@ export function useDrawing(use, days) {
       const height = (kHeight * sum) / most;
       below += height;
       return height > 0 ? s('rect', {class: `series${kind}`, x: (i * step + step * 0.1).toFixed(1), y: (kHeight - below).toFixed(1),
-        width: (step * 0.8).toFixed(1), height: height.toFixed(1)}, s('title', {}, `${days[i]}: ${sum.toFixed(1)} GPU hours`)) : null;
+        width: (step * 0.8).toFixed(1), height: height.toFixed(1)}, s('title', {}, `${days[i]}, ${wordOf(kind)}: ${sum.toFixed(1)} GPU hours`)) : null;
     });
   });
-  const legend = [...series, ...(names.length > series.length ? ['others'] : [])].map((name, kind) =>
-    h('li', {}, h('span', {class: `swatch series${name === 'others' ? kSeries - 1 : kind}`, 'aria-hidden': 'true'}), name || '(no QOS)'));
+  const kinds = [...series.keys(), ...(names.length > series.length ? [kSeries - 1] : [])];
+  const legend = kinds.map((kind) => h('li', {}, h('span', {class: `swatch series${kind}`, 'aria-hidden': 'true'}), wordOf(kind)));
   return h('figure', {class: 'use'},
     h('figcaption', {}, `GPU hours a day, ${most.toFixed(1)} at most`), h('ul', {class: 'legend', 'aria-label': 'What the colours mean'}, legend),
     s('svg', {viewBox: `0 0 ${kWidth} ${kHeight}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': 'GPU hours of each day; the table below has them'}, bars),

@@ -125,7 +125,7 @@ export async function jobView(id) {
       ['QOS', job.qos], ['Partition', job.partition], ['GPUs', String(job.gpus)], ['Nodes', job.nodes || String(job.node_count)],
       ['Submitted', when(job.submit_time)], [isWaiting(job) ? 'Planned start' : 'Started', when(job.start_time)],
       ['Ran for', job.run_time ? span(job.run_time) : '']]),
-    timeline(job),
+    timeline(job, shown.last_update || Date.now() / 1000),
     ...actions(job, who),
     h('h2', {}, isWaiting(job) ? 'Why it waits' : 'Why it is where it is'),
     h('pre', {id: 'why'}, why.text.trim()),

@@ -5,28 +5,14 @@ import {useDrawing} from './drawings.js';
 
 const kDays = [['7', 'a week'], ['14', 'two weeks'], ['31', 'a month'], ['92', 'three months']];
 
-/// The days from the first one on, as the answer calls them.
-function daysOf(answer, count) {
-  const out = [];
-  const two = (n) => String(n).padStart(2, '0');
-  const day = new Date(answer.until * 1000);
-  day.setHours(12, 0, 0, 0);
-  for (let i = 0; i < count; ++i) {
-    out.unshift(`${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`);
-    day.setDate(day.getDate() - 1);
-  }
-  return out;
-}
-
 export async function useView(text) {
   const chosen = kDays.some(([days]) => days === text) ? text : '14';
   const answer = await ask('use', {days: chosen});
-  const days = daysOf(answer, Number(chosen));
   const links = kDays.map(([value, words]) => h('a', {href: `#/use/${value}`, 'aria-current': value === chosen ? 'true' : null}, words));
   if (!answer.use.length) return ['Use', h('p', {class: 'links'}, links), h('p', {}, 'Nothing was used in this time.')];
   const rows = [...answer.use].reverse();
   const number = (name, key) => ({name, isNumber: true, of: (u) => u[key].toFixed(1)});
-  return ['Use', h('p', {class: 'links'}, links), useDrawing(answer.use, days),
+  return ['Use', h('p', {class: 'links'}, links), useDrawing(answer.use, answer.days),
     table('Hours that were held, newest first', [
       {name: 'Day', of: (u) => u.day},
       {name: 'QOS', of: (u) => u.qos},

@@ -21,6 +21,7 @@ namespace gw::webd {
 namespace {
 
 constexpr base::Duration kOfPage = base::milliseconds(2);  // each asks anew after a change: many less often
+constexpr base::Duration kLeastPause = base::milliseconds(500);
 constexpr base::Duration kTryAgain = base::seconds(2);     // where the controller is away
 constexpr base::Duration kCheckEvery = base::seconds(10);  // whether the tokens of open pages still hold
 
@@ -397,7 +398,8 @@ void WebServer::await_change() {
       checked_ = now;
       check_listeners();
     }
-    const base::Duration pause = base::microseconds(kOfPage.us * static_cast<int64_t>(streams_.size()));
+    const base::Duration pause =
+        std::max(kLeastPause, base::microseconds(kOfPage.us * static_cast<int64_t>(streams_.size())));
     timer_ = loop_.after(reply ? pause : kTryAgain, [this] { await_change(); });
   });
 }

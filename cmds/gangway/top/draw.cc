@@ -31,14 +31,30 @@ void put_right(Grid& grid, size_t row, const std::string& text, Style style) {
 
 }  // namespace
 
+/// Has the controller said what this view shows, with this filter?
+bool Screen::is_told() const {
+  switch (view_) {
+    case View::kJobs:
+      return known_.jobs_of == filter_.text;
+    case View::kNodes:
+      return known_.nodes.has_value();
+    case View::kPartitions:
+      return known_.partitions.has_value();
+    case View::kQuotas:
+      return known_.shares.has_value();
+  }
+  return false;
+}
+
 void Screen::make_rows(size_t columns) {
+  static const Known kNothing;
   columns_ = columns;
   if (rows_ != nullptr && made_of_ == known_.version && made_for_ == columns) return;
   made_of_ = known_.version;
   made_for_ = columns;
   switch (view_) {
     case View::kJobs:
-      rows_ = job_rows(known_, filter_, order_, look_);
+      rows_ = job_rows(is_told() ? known_ : kNothing, filter_, order_, look_);
       break;
     case View::kNodes:
       rows_ = node_rows(known_, filter_, look_);
@@ -53,13 +69,14 @@ void Screen::make_rows(size_t columns) {
   follow_choice();
 }
 
-/// The chosen row may stand elsewhere now, or be gone: then the one in its place is.
+/// The chosen row may stand elsewhere now, or be gone: then the one in its place is, and says so before a key acts on
+/// it.
 void Screen::follow_choice() {
   Place& p = place();
   const size_t size = rows_->size();
   if (size == 0) {
     p.row = 0;
-    p.name.clear();
+    if (is_told()) p.name.clear();
     return;
   }
   for (size_t i = 0; !p.name.empty() && i < size; ++i)
@@ -67,6 +84,7 @@ void Screen::follow_choice() {
       p.row = i;
       return;
     }
+  is_choice_new_ = !p.name.empty() && view_ == View::kJobs;
   p.row = std::min(p.row, size - 1);
   p.name = rows_->name(p.row);
 }
@@ -83,10 +101,14 @@ void Screen::draw_head(Grid& grid, base::Time now) const {
   grid.put(0, at + 2, counts);
   put_right(grid, 0, known_.ping ? clock_of(now) : "", {});
   client::GpuCounts gpus;
-  for (const wire::Node& node : known_.nodes.nodes()) gpus += client::gpu_counts(node);
+  for (const wire::Node& node : told(known_.nodes).nodes()) gpus += client::gpu_counts(node);
   const uint32_t all = gpus.free + gpus.used + gpus.offline;
   constexpr size_t kBar = 20;
-  if (!known_.trouble.empty())
+  constexpr base::Duration kLong = base::seconds(3);
+  if (known_.trouble.empty() && known_.silent > kLong)
+    grid.put(1, 0, fmt::format("no answer for {} s", known_.silent.us / 1'000'000),
+             {.tone = Tone::kBad, .is_bold = true});
+  else if (!known_.trouble.empty())
     grid.put(1, 0, base::printable(known_.trouble, 300), {.tone = Tone::kBad, .is_bold = true});
   else if (all > 0)
     grid.put(1, 0,
@@ -122,7 +144,12 @@ void Screen::draw_rows(Grid& grid, size_t from, size_t to, base::Time now) {
     grid.put(from + 1 + i, 0, table.rows[i]);
     if (p.first + i == p.row && view_ != View::kQuotas) grid.restyle(from + 1 + i, kReverse);
   }
-  if (rows_->size() == 0) grid.put(from + 1, 0, filter_.is_empty() ? "There are none." : "Nothing fits.", kFaint);
+  if (rows_->size() == 0)
+    grid.put(from + 1, 0,
+             !is_told()           ? "Asking the controller."
+             : filter_.is_empty() ? "There are none."
+                                  : "Nothing fits.",
+             kFaint);
   for (size_t i = 0; i < about.size(); ++i) grid.put(to - about.size() + i, 0, about[i]);
   if (below > 0) {
     std::string line;
@@ -153,7 +180,7 @@ void Screen::draw_last_line(Grid& grid) const {
   } else {
     const bool are_jobs = view_ == View::kJobs;
     grid.put(row, 0,
-             are_jobs ? "q leave  ? keys  / filter  m mine  s order  w why  c cancel  h hold  r release"
+             are_jobs                ? "q leave  ? keys  / filter  m mine  s order  w why  c cancel  h hold  r release"
              : view_ == View::kNodes ? "q leave  ? keys  / filter  Enter drawing"
                                      : "q leave  ? keys  / filter",
              kFaint);

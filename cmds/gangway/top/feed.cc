@@ -17,6 +17,8 @@ namespace {
 constexpr base::Duration kTryAgain = base::seconds(2);
 constexpr base::Duration kNodesApart = base::seconds(5);  // where only their sum is shown
 constexpr base::Duration kUseApart = base::seconds(3);
+constexpr base::Duration kChoicesApart = base::milliseconds(300);  // while somebody goes through the jobs
+constexpr base::Duration kLongestUnasked = base::seconds(30);
 constexpr int64_t kShare = 10;  // of the time that the questions took
 }  // namespace
 
@@ -40,9 +42,10 @@ void Feed::await_change() {
   request.mutable_await_change()->set_version(version_);
   ask(std::move(request), [this](const base::Result<wire::ApiReply>& reply) {
     const uint64_t before = std::exchange(version_, reply ? reply->await_change().version() : 0);
+    answered("changes", reply);
     if (!reply) {
       change_timer_ = loop_.after(kTryAgain, [this] { await_change(); });
-      return answered(reply);
+      return;
     }
     if (version_ != before) is_stale_ = are_nodes_stale_ = true;
     ask_if_due();
@@ -51,46 +54,52 @@ void Feed::await_change() {
 }
 
 void Feed::look_again() {
-  is_stale_ = are_nodes_stale_ = true;
-  next_ = {};
+  is_wanted_ = are_nodes_stale_ = true;
   ask_if_due();
 }
 
 void Feed::ask_if_due() {
   const base::Duration now = io::Loop::monotonic();
   const Question question = question_();
-  if (question.chosen != 0 && question.chosen != known_.use_of) use_asked_ = {};
-  if (question.chosen != 0 && (use_asked_.us == 0 || now >= use_asked_ + kUseApart)) ask_use(question.chosen);
-  const bool may_ask = open_ == 0 && now >= next_;
-  if (may_ask && is_stale_) ask_all(question);
+  const bool is_other = question.chosen != known_.use_of;
+  if (question.chosen != 0 && now >= use_asked_ + (is_other ? kChoicesApart : kUseApart)) ask_use(question.chosen);
+  if (now >= began_ + kLongestUnasked) is_stale_ = are_nodes_stale_ = true;  // loads change, and reservations begin
+  const bool may_ask = open_ == 0 && (is_wanted_ || now >= next_);
+  if (may_ask && (is_wanted_ || is_stale_)) ask_all(question);
   const bool are_shown = question.view == View::kNodes || question.view == View::kPartitions;
-  if (may_ask && are_nodes_stale_ && (are_shown || nodes_asked_.us == 0 || now >= nodes_asked_ + kNodesApart))
-    ask_nodes();
-  ask_timer_ = loop_.after(is_stale_ && open_ == 0 ? std::max(next_ - now, base::milliseconds(50)) : base::seconds(1),
+  if (may_ask && are_nodes_stale_ && (are_shown || now >= nodes_asked_ + kNodesApart)) ask_nodes();
+  const base::Duration silent = open_ == 0 ? base::Duration{} : now - began_;
+  if (std::exchange(known_.silent, silent) != silent) news_();
+  const bool is_soon = (is_stale_ && open_ == 0) || (question.chosen != 0 && question.chosen != known_.use_of);
+  ask_timer_ = loop_.after(is_soon ? std::clamp(next_ - now, kChoicesApart, base::seconds(1)) : base::seconds(1),
                            [this] { ask_if_due(); });
 }
 
 void Feed::ask_all(const Question& question) {
-  is_stale_ = false;
+  is_wanted_ = is_stale_ = false;
   began_ = io::Loop::monotonic();
   wire::ApiRequest ping, jobs, partitions, shares;
   ping.mutable_ping();
-  ask_for(std::move(ping), [this](wire::ApiReply& reply) {
+  ask_for("ping", std::move(ping), [this](wire::ApiReply& reply) {
     known_.ping = std::move(*reply.mutable_ping());
     known_.ahead = base::Time{known_.ping->now_us()} - base::SystemClock().now();
   });
   if (question.view != View::kQuotas) {
-    *jobs.mutable_list_jobs()->mutable_filter() = question.view == View::kJobs ? question.jobs : wire::JobFilter();
-    ask_for(std::move(jobs), [this](wire::ApiReply& reply) { known_.jobs = std::move(*reply.mutable_list_jobs()); });
+    const bool are_chosen = question.view == View::kJobs;
+    *jobs.mutable_list_jobs()->mutable_filter() = are_chosen ? question.jobs : wire::JobFilter();
+    ask_for("jobs", std::move(jobs), [this, filter = are_chosen ? question.filter : ""](wire::ApiReply& reply) {
+      known_.jobs = std::move(*reply.mutable_list_jobs());
+      known_.jobs_of = filter;
+    });
   }
   if (question.view == View::kPartitions) {
     partitions.mutable_list_partitions();
-    ask_for(std::move(partitions),
+    ask_for("partitions", std::move(partitions),
             [this](wire::ApiReply& reply) { known_.partitions = std::move(*reply.mutable_list_partitions()); });
   }
   if (question.view == View::kQuotas) {
     shares.mutable_show_shares();
-    ask_for(std::move(shares),
+    ask_for("quotas", std::move(shares),
             [this](wire::ApiReply& reply) { known_.shares = std::move(*reply.mutable_show_shares()); });
   }
 }
@@ -101,18 +110,20 @@ void Feed::ask_nodes() {
   if (open_ == 0) began_ = nodes_asked_;
   wire::ApiRequest nodes;
   nodes.mutable_list_nodes();
-  ask_for(std::move(nodes), [this](wire::ApiReply& reply) { known_.nodes = std::move(*reply.mutable_list_nodes()); });
+  ask_for("nodes", std::move(nodes),
+          [this](wire::ApiReply& reply) { known_.nodes = std::move(*reply.mutable_list_nodes()); });
 }
 
-void Feed::ask_for(wire::ApiRequest request, std::function<void(wire::ApiReply&)> keep) {
+void Feed::ask_for(const std::string& what, wire::ApiRequest request, std::function<void(wire::ApiReply&)> keep) {
   ++open_;
-  ask(std::move(request), [this, keep = std::move(keep)](base::Result<wire::ApiReply> reply) {
+  ask(std::move(request), [this, what, keep = std::move(keep)](base::Result<wire::ApiReply> reply) {
     if (reply) keep(*reply);
     if (--open_ == 0) {
       const base::Duration now = io::Loop::monotonic();
       next_ = now + base::microseconds((now - began_).us * kShare);
     }
-    answered(reply);
+    answered(what, reply);
+    if (open_ == 0) ask_if_due();
   });
 }
 
@@ -130,10 +141,17 @@ void Feed::ask_use(uint32_t job) {
   });
 }
 
-void Feed::answered(const base::Result<wire::ApiReply>& reply) {
+/// What is refused stays refused: only who is not reached is asked again at once.
+void Feed::answered(const std::string& what, const base::Result<wire::ApiReply>& reply) {
+  using base::ErrorCode;
   ++known_.version;
-  known_.trouble = reply ? "" : reply.error().text();
-  if (!reply) is_stale_ = true;
+  if (reply)
+    troubles_.erase(what);
+  else
+    troubles_[what] = reply.error().text();
+  known_.trouble = troubles_.empty() ? "" : troubles_.begin()->second;
+  if (!reply && (reply.error().code == ErrorCode::kUnavailable || reply.error().code == ErrorCode::kTimeout))
+    is_stale_ = true;
   news_();
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -20,8 +21,9 @@ class Feed {
   /// What is looked at now.
   struct Question {
     View view = View::kJobs;
-    wire::JobFilter jobs = {};
-    uint32_t chosen = 0;  ///< A job whose use is shown; 0: none.
+    std::string filter = {};    ///< As it was typed, and
+    wire::JobFilter jobs = {};  ///< what it asks of jobs.
+    uint32_t chosen = 0;        ///< A job whose use is shown; 0: none.
   };
   using TextFn = std::function<void(base::Result<std::string>)>;
 
@@ -33,8 +35,10 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
 
   void start();
-  /// Another view, filter or choice: asked for as soon as may be.
+  /// Another view or filter: asked for as soon as what is under way is answered, whatever that took.
   void look_again();
+  /// Another job is chosen: how much it uses.
+  void look_at_choice() { ask_if_due(); }
   void change(wire::ApiRequest request, std::function<void(base::Status)> done);
   /// What `gangway why` says of the job.
   void explain(uint32_t job, TextFn done);
@@ -49,11 +53,13 @@ class Feed {
   Known& known_;
   const std::function<Question()> question_;
   const std::function<void()> news_;
-  uint64_t version_ = 0;  // of the cluster
+  uint64_t version_ = 0;   // of the cluster
+  bool is_wanted_ = true;  // by the user, who does not wait for the pause
   bool is_stale_ = true;
   bool are_nodes_stale_ = true;
   size_t open_ = 0;  // questions under way
   base::Duration began_ = {}, next_ = {}, nodes_asked_ = {}, use_asked_ = {};
+  std::map<std::string, std::string> troubles_;  // by the question
   io::Timer change_timer_, ask_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
@@ -62,9 +68,9 @@ class Feed {
   void ask_if_due();
   void ask_all(const Question& question);
   void ask_nodes();
-  void ask_for(wire::ApiRequest request, std::function<void(wire::ApiReply&)> keep);
+  void ask_for(const std::string& what, wire::ApiRequest request, std::function<void(wire::ApiReply&)> keep);
   void ask_use(uint32_t job);
-  void answered(const base::Result<wire::ApiReply>& reply);
+  void answered(const std::string& what, const base::Result<wire::ApiReply>& reply);
 };
 
 }  // namespace gw::cmds::top

@@ -31,6 +31,17 @@ std::string_view codes_at(std::string_view text) {
   return end == std::string_view::npos || text[end] != 'm' ? std::string_view() : text.substr(0, end + 1);
 }
 
+/// Signs that show nothing, and change how what stands behind them is shown: U+200B to 200F, 202A to 202E, 2060 to
+/// 206F, FEFF, and the controls from 80 to 9F.
+bool turns_or_joins(std::string_view glyph) {
+  const auto byte = [glyph](size_t i) { return i < glyph.size() ? static_cast<unsigned char>(glyph[i]) : 0; };
+  if (byte(0) == 0xC2) return byte(1) < 0xA0;
+  if (byte(0) == 0xEF) return byte(1) == 0xBB && byte(2) == 0xBF;
+  if (byte(0) != 0xE2) return false;
+  return (byte(1) == 0x80 && ((byte(2) >= 0x8B && byte(2) <= 0x8F) || (byte(2) >= 0xAA && byte(2) <= 0xAE))) ||
+         (byte(1) == 0x81 && byte(2) >= 0xA0 && byte(2) <= 0xAF);
+}
+
 }  // namespace
 
 /// Of what a wide letter has there nothing is left.
@@ -54,6 +65,7 @@ size_t Grid::put(size_t row, size_t column, std::string_view text, Style style) 
     const std::string_view bytes = text.substr(0, glyph.bytes);
     text.remove_prefix(glyph.bytes);
     if (glyph.bytes == 1 && (static_cast<unsigned char>(bytes[0]) < 0x20 || bytes[0] == 0x7F)) continue;
+    if (turns_or_joins(bytes)) continue;
     if (glyph.columns == 0) {
       constexpr size_t kMostBytes = 32;  // of a letter and its marks
       if (last != nullptr && last->glyph.size() < kMostBytes) last->glyph += bytes;

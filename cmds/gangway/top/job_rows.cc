@@ -41,6 +41,11 @@ class JobRows final : public RowView {
   }
   size_t size() const override { return jobs_.size(); }
   std::string name(size_t row) const override { return std::to_string(jobs_[row]->id()); }
+  std::string label(size_t row) const override {
+    const auto& fields = client::job_fields();
+    const auto id = std::find_if(fields.begin(), fields.end(), [](const auto& f) { return f.id.name == "JobID"; });
+    return base::printable(id->text({.job = jobs_[row], .now = {}}), 100);
+  }
   Table table(size_t first, size_t last, size_t columns, base::Time now) const override;
   std::vector<std::string> about(size_t row, size_t columns, base::Time now) const override;
 

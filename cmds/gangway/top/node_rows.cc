@@ -76,7 +76,7 @@ size_t width_of_map(uint32_t gpus) {
 class NodeRows final : public RowView {
  public:
   NodeRows(const Known& known, const Filter& filter, Look look) : known_(known), look_(look) {
-    for (const wire::Node& node : known.nodes.nodes()) {
+    for (const wire::Node& node : told(known.nodes).nodes()) {
       const std::string words = fmt::format("{} {} {}", node.name(), client::node_state_long(node), node.reason());
       if (!filter.fits(words)) continue;
       nodes_.push_back(&node);

@@ -36,11 +36,11 @@ bool is_up(const wire::Node& node) {
 class PartitionRows final : public RowView {
  public:
   PartitionRows(const Known& known, const Filter& filter, Look look) : look_(look) {
-    for (const wire::Partition& partition : known.partitions.partitions())
+    for (const wire::Partition& partition : told(known.partitions).partitions())
       if (filter.fits(partition.name())) pools_.push_back({.partition = &partition});
     std::map<std::string_view, Pool*> by_name;
     for (Pool& pool : pools_) by_name[pool.partition->name()] = &pool;
-    for (const wire::Node& node : known.nodes.nodes())
+    for (const wire::Node& node : told(known.nodes).nodes())
       for (const std::string& name : node.partitions()) {
         const auto it = by_name.find(name);
         if (it == by_name.end()) continue;
@@ -81,7 +81,9 @@ class PartitionRows final : public RowView {
                                    pool.gpus.free, pool.gpus.used, pool.gpus.offline,
                                    p.max_time_us() == 0 ? "none" : base::format_duration({p.max_time_us()}));
     if (p.allow_qos_size() > 0)
-      text += "; for QOS " + base::join(std::vector<std::string>(p.allow_qos().begin(), p.allow_qos().end()), ",");
+      text +=
+          "; for QOS " +
+          base::printable(base::join(std::vector<std::string>(p.allow_qos().begin(), p.allow_qos().end()), ","), 500);
     text += "\nJobs of several partitions are counted in each while they wait.";
     return wrap(text, columns);
   }
@@ -102,13 +104,13 @@ class QuotaRows final : public RowView {
  public:
   QuotaRows(const Known& known, const Filter& filter, Look look, size_t columns) {
     client::ShareView view;
-    view.resources = {has_gpus(known.shares) ? "gpu" : "all"};
+    view.resources = {has_gpus(told(known.shares)) ? "gpu" : "all"};
     view.unicode = look.unicode;
     view.colour = look.colour;
     constexpr size_t kWide = 100;
     view.columns = columns;
     view.is_narrow = columns < kWide;
-    const auto text = client::share_text(known.shares, view);
+    const auto text = client::share_text(told(known.shares), view);
     std::vector<std::string> lines = base::split(text ? *text : text.error().text(), '\n');
     while (!lines.empty() && lines.back().empty()) lines.pop_back();
     if (lines.empty()) return;

@@ -33,6 +33,8 @@ class RowView {
   virtual Table table(size_t first, size_t last, size_t columns, base::Time now) const = 0;
   /// What the row is called, whatever stands around it.
   virtual std::string name(size_t row) const = 0;
+  /// What people call it.
+  virtual std::string label(size_t row) const { return name(row); }
   /// Lines about the row, each within the columns.
   virtual std::vector<std::string> about(size_t row, size_t columns, base::Time now) const = 0;
 };

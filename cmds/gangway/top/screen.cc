@@ -15,6 +15,14 @@ constexpr size_t kMostTyped = 200;
 
 bool is_move(int key) { return key >= kUp && key <= kEnd; }
 
+std::string utf8_of(uint32_t letter) {
+  const auto rest = [letter](int shift) { return static_cast<char>(0x80u | ((letter >> shift) & 0x3Fu)); };
+  if (letter < 0x80) return {static_cast<char>(letter)};
+  if (letter < 0x800) return {static_cast<char>(0xC0u | letter >> 6), rest(0)};
+  if (letter < 0x10000) return {static_cast<char>(0xE0u | letter >> 12), rest(6), rest(0)};
+  return {static_cast<char>(0xF0u | letter >> 18), rest(12), rest(6), rest(0)};
+}
+
 /// Up and down as in a pager.
 int as_arrow(int key) { return key == 'k' ? kUp : key == 'j' ? kDown : key; }
 
@@ -127,8 +135,8 @@ Wish Screen::press_in_filter(int key) {
     if (!text.empty()) text.pop_back();
     return {};
   }
-  constexpr int kFirstLetter = 0x20, kBeyondAscii = 0x80;
-  if (key >= kFirstLetter && key < kBeyondAscii && text.size() < kMostTyped) text += static_cast<char>(key);
+  constexpr int kFirstLetter = 0x20;
+  if (key >= kFirstLetter && key < kUp && text.size() < kMostTyped) text += utf8_of(static_cast<uint32_t>(key));
   return {};
 }
 
@@ -137,7 +145,8 @@ Wish Screen::press_in_view(int key) {
   key = as_arrow(key);
   if (is_move(key) && key != kLeft && key != kRight) {
     move(way_of(key, page_rows_, rows_ == nullptr ? 0 : rows_->size()));
-    return {.kind = Wish::kAsk};
+    is_choice_new_ = false;
+    return {.kind = Wish::kLook};
   }
   constexpr int kViews = 4;
   const int at = static_cast<int>(view_);
@@ -193,28 +202,28 @@ Wish Screen::press_on_job(int key) {
     return {};
   }
   if (id == 0) return {};
-  Wish wish{.kind = Wish::kChange};
-  wire::JobActionRequest& action = *wish.change.mutable_job_action();
-  action.add_ids(id);
-  switch (key) {
-    case 'w':
-      return {.kind = Wish::kWhy, .job = id};
-    case 'c':
-      wish.change.mutable_cancel()->mutable_filter()->add_ids(id);
-      wish.done = fmt::format("job {} is cancelled", id);
-      question_ = Question{fmt::format("Cancel job {}? y: yes, any other key: no", id), std::move(wish)};
-      return {};
-    case 'h':
-      action.set_action(wire::kUserHold);
-      wish.done = fmt::format("job {} is held", id);
-      return wish;
-    case 'r':
-      action.set_action(wire::kRelease);
-      wish.done = fmt::format("job {} is released", id);
-      return wish;
-    default:
-      return {};
+  if (key == 'w') return {.kind = Wish::kWhy, .job = id};
+  if (key != 'c' && key != 'h' && key != 'r') return {};
+  if (std::exchange(is_choice_new_, false)) {
+    say("the job that was chosen has gone: is this one meant? then press the key again", /*is_bad=*/true);
+    return {};
   }
+  const std::string label = rows_->label(place().row);
+  Wish wish{.kind = Wish::kChange};
+  if (key == 'c') {
+    wish.change.mutable_cancel()->mutable_filter()->add_ids(id);
+    wish.done = fmt::format("job {} is cancelled", label);
+    const bool are_many = label.find('[') != std::string::npos;
+    question_ =
+        Question{are_many ? fmt::format("Cancel all of array {}, also tasks that run? y: yes, any other key: no", id)
+                          : fmt::format("Cancel job {}? y: yes, any other key: no", label),
+                 std::move(wish)};
+    return {};
+  }
+  wish.change.mutable_job_action()->add_ids(id);
+  wish.change.mutable_job_action()->set_action(key == 'h' ? wire::kUserHold : wire::kRelease);
+  wish.done = fmt::format("job {} is {}", label, key == 'h' ? "held" : "released");
+  return wish;
 }
 
 std::string help_of_keys() {

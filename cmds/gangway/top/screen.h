@@ -34,7 +34,8 @@ enum Key : int {
 
 /// What a key asks for.
 struct Wish {
-  enum Kind : uint8_t { kNothing, kQuit, kAsk, kChange, kWhy, kTopology } kind = kNothing;
+  /// kAsk: another view or filter; kLook: another row is chosen.
+  enum Kind : uint8_t { kNothing, kQuit, kAsk, kLook, kChange, kWhy, kTopology } kind = kNothing;
   wire::ApiRequest change = {};  ///< kChange
   std::string done = {};         ///< kChange: what is said when it is done: "job 7 is cancelled".
   uint32_t job = 0;              ///< kWhy
@@ -98,9 +99,11 @@ class Screen {
   std::optional<Question> question_;
   std::string said_;
   bool is_said_bad_ = false;
+  bool is_choice_new_ = false;  // the job that was chosen has gone: nobody has chosen this one yet
 
   Place& place() { return places_[static_cast<size_t>(view_)]; }
   void forget_rows() { rows_ = nullptr; }
+  bool is_told() const;
   void make_rows(size_t columns);
   void follow_choice();
   void move(int64_t by);

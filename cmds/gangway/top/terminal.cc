@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@
 #include "client/conn/program.h"
 #include "client/show/display.h"
 #include "cmds/gangway/top/screen.h"
+
+extern "C" char* tigetstr(const char* name);  // term.h has macros for names such as `columns`
 
 namespace gw::cmds::top {
 
@@ -112,6 +115,13 @@ base::Result<std::unique_ptr<Terminal>> Terminal::open() {
         fmt::format("this terminal is not known here: TERM={}", term == nullptr ? "" : base::printable(term, 40)),
         "TERM=xterm and TERM=vt100 fit most; gqueue -i 2 needs none");
   ::set_term(screen);
+  if (::tigetstr("cup") == nullptr) {
+    ::endwin();
+    return base::invalid(
+        fmt::format("this terminal cannot place its cursor: TERM={}", term == nullptr ? "" : base::printable(term, 40)),
+        "gqueue, ginfo and gshare print line by line");
+  }
+  std::signal(SIGABRT, [](int) { ::endwin(); });  // whatever ends the program, the terminal is as before
   look.colour = client::use_colour(STDOUT_FILENO) && ::has_colors();
   if (look.colour) begin_colours();
   ::cbreak();
@@ -159,11 +169,20 @@ void Terminal::show(const Grid& grid) {
   ::wrefresh(stdscr);
 }
 
-int Terminal::read_key() {
+std::optional<int> Terminal::read_key() {
+  const auto next = [](wint_t& code) { return ::wget_wch(stdscr, &code); };
   wint_t code = 0;
-  const int kind = ::wget_wch(stdscr, &code);
+  const int kind = next(code);
   if (kind == KEY_CODE_YES) return key_of(code);
-  return kind == OK ? key_of_letter(code) : kNoKey;
+  if (kind != OK) return std::nullopt;
+  wint_t behind = 0;
+  if (code != kEscape || next(behind) == ERR) return key_of_letter(code);
+  // Alt with a letter, or a key that this terminal's description does not name: none of its letters is a key.
+  constexpr int kMostLetters = 32;
+  const bool is_sequence = behind == '[' || behind == 'O';
+  for (int i = 0; is_sequence && i < kMostLetters && next(behind) == OK && (behind < 0x40 || behind > 0x7E); ++i) {
+  }
+  return kNoKey;
 }
 
 }  // namespace gw::cmds::top

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/result.h"
@@ -24,8 +25,9 @@ class Terminal {
   /// Columns and rows, as they are now.
   std::pair<size_t, size_t> size() const;
   void show(const Grid& grid);
-  /// The next key that was pressed, as Screen::press takes it; kNoKey: there is none.
-  int read_key();
+  /// The next key that was pressed, as Screen::press takes it; kNoKey: one that means nothing here. Null: there is
+  /// none.
+  std::optional<int> read_key();
 
  private:
   explicit Terminal(Look look) : look_(look) {}

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "auth/munge.h"
@@ -78,7 +79,7 @@ class Session {
   Screen& screen() { return screen_; }
 
   void run() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) loop_.on_signal(signal, [this] { loop_.stop(); });
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) loop_.on_signal(signal, [this] { loop_.stop(); });
     loop_.on_signal(SIGWINCH, [this] { draw(); });
     keys_ = loop_.watch_readable(STDIN_FILENO, [this] { read_keys(); });
     feed_.start();
@@ -100,7 +101,9 @@ class Session {
   bool will_draw_ = false;
   int silent_wakes_ = 0;
 
-  Feed::Question question() const { return {screen_.view(), screen_.filter().jobs, screen_.chosen_job()}; }
+  Feed::Question question() const {
+    return {screen_.view(), screen_.filter().text, screen_.filter().jobs, screen_.chosen_job()};
+  }
 
   /// Once for all that comes in this round.
   void draw_soon() {
@@ -118,9 +121,9 @@ class Session {
   void read_keys() {
     constexpr int kMostSilent = 100;  // a terminal that has gone is readable for ever
     bool was_any = false;
-    for (int key = terminal_.read_key(); key != top::kNoKey; key = terminal_.read_key()) {
+    while (const std::optional<int> key = terminal_.read_key()) {
       was_any = true;
-      carry_out(screen_.press(key));
+      carry_out(screen_.press(*key));
     }
     silent_wakes_ = was_any ? 0 : silent_wakes_ + 1;
     if (silent_wakes_ > kMostSilent) return loop_.stop();
@@ -135,6 +138,8 @@ class Session {
         return loop_.stop();
       case Wish::kAsk:
         return feed_.look_again();
+      case Wish::kLook:
+        return feed_.look_at_choice();
       case Wish::kChange:
         return feed_.change(std::move(wish.change), [this, done = wish.done](const base::Status& status) {
           screen_.say(status ? done : status.error().text(), !status);

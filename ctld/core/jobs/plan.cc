@@ -196,8 +196,15 @@ void on_plan(Core& core, const sched::Plan& plan) {
     if (plan.epoch >= core.planning.quota_epoch || is_only_told(group)) commit_group(core, group);
   if (core.planning.class_waits.size() > 10'000 + 2 * core.jobs.live()) forget_old_waits(core);
   if (!plan.exhausted) {  // of a plan that stopped half-way the planned starts are not complete
-    core.planning.estimates.clear();
-    for (const sched::PlannedStart& r : plan.planned_starts) core.planning.estimates[r.job] = r;
+    std::map<JobId, sched::PlannedStart> planned;
+    for (const sched::PlannedStart& r : plan.planned_starts) planned[r.job] = r;
+    const auto is_alike = [](const auto& a, const auto& b) {
+      return a.first == b.first && a.second.start == b.second.start;
+    };
+    if (!std::equal(planned.begin(), planned.end(), core.planning.estimates.begin(), core.planning.estimates.end(),
+                    is_alike))
+      core.clients.changes.changed();
+    core.planning.estimates = std::move(planned);
   }
 }
 

@@ -11,8 +11,13 @@ void ChangeWatch::tell(ConnId conn, uint64_t request_id, Outbox& out) const {
   out.reply(conn, request_id, std::move(reply));
 }
 
+void ChangeWatch::count_change() {
+  if (std::exchange(has_changed_, false)) ++version_;
+}
+
 bool ChangeWatch::ask(base::Time now, ConnId conn, uint64_t request_id, uint64_t seen, Outbox& out) {
   if (watchers_.contains(conn)) return false;
+  count_change();
   if (seen == 0) {
     tell(conn, request_id, out);
     return true;
@@ -30,6 +35,7 @@ base::Time ChangeWatch::next_due() const {
 
 void ChangeWatch::look(base::Time now, Outbox& out) {
   looked_ = now;
+  count_change();
   auto it = watchers_.lower_bound(next_);
   for (size_t i = 0; i < kLooks && it != watchers_.end(); ++i) {
     const auto& [conn, watcher] = *it;

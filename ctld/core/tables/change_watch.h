@@ -1,8 +1,9 @@
-// Who watches the cluster, and is told when something has changed. The version of the cluster grows with each transaction
-// that changed something which may be shown; who watches says which one he has seen. What this guarantees: who is behind
-// is told twice a second at most, and at least once in the time that all who watch take at kLooks in each kLookEvery;
-// nobody waits much longer than kLongestWait. Invariants: a connection waits once; a look takes kLooks steps at most,
-// however many watch. A version is never that of a controller before a restart: it begins with the time.
+// Who watches the cluster, and is told when something has changed. The version of the cluster is another one when
+// something that may be shown has changed since anybody was told the last; who watches says which one he has seen. What
+// this guarantees: who is behind is told twice a second at most, and at least once in the time that all who watch take
+// at kLooks in each kLookEvery; nobody waits much longer than kLongestWait. Invariants: a connection waits once; a look
+// takes kLooks steps at most, however many watch. A version is never that of a controller before a restart: it begins
+// with the time.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class ChangeWatch {
 
   /// The transaction that is under way changed something that may be shown.
   void changed() {
-    ++version_;
+    has_changed_ = true;
     is_anyone_behind_ = is_behind_in_round_ = !watchers_.empty();
   }
   /// Answers when there is something newer than `seen` (0: at once). False: the connection waits already.
@@ -46,12 +47,14 @@ class ChangeWatch {
     base::Time asked = {};
   };
   uint64_t version_;
+  bool has_changed_ = false;  // since the version was told last: it counts what is told, and not what others do
   std::map<ConnId, Watcher> watchers_;
   ConnId next_ = 0;  // where the next look begins; looks go round
   base::Time looked_ = {};
   bool is_anyone_behind_ = false;
   bool is_behind_in_round_ = false;  // somebody who will be behind when this round is over
 
+  void count_change();
   void tell(ConnId conn, uint64_t request_id, Outbox& out) const;
 };
 

@@ -43,7 +43,10 @@ class RowMarks {
   }
   /// As job(), where each node of a large gang causes one: written with the group of commits that this one is in, once
   /// for all of them (take_coalesced()).
-  void job_coalesced(const model::Job& job) { coalesced_jobs_.insert(job.id); }
+  void job_coalesced(const model::Job& job) {
+    coalesced_jobs_.insert(job.id);
+    is_newly_coalesced_ = true;
+  }
   /// What one node has of the job's run, and has said of it.
   void run_node(const model::Job& job, base::NodeId node) { run_nodes_[job.id].nodes.push_back(node); }
   /// The job, and what each of its nodes has: where that changes for all of them at once.
@@ -60,7 +63,10 @@ class RowMarks {
     steps_.insert(key(step));
     coalesced_steps_.erase(key(step));
   }
-  void step_coalesced(const model::Step& step) { coalesced_steps_.insert(key(step)); }
+  void step_coalesced(const model::Step& step) {
+    coalesced_steps_.insert(key(step));
+    is_newly_coalesced_ = true;
+  }
   void step_node(const model::Step& step, base::NodeId node) { step_nodes_[key(step)].nodes.push_back(node); }
   /// The step, and what each of its nodes has.
   void step_and_nodes(const model::Step& step) {
@@ -77,6 +83,8 @@ class RowMarks {
 
   /// The rows of everything that was marked but for what is coalesced.
   store::Batch take(const Jobs& jobs, const Steps& steps);
+  /// Was anything coalesced since this was asked last?
+  bool take_newly_coalesced() { return std::exchange(is_newly_coalesced_, false); }
   bool has_coalesced() const { return !coalesced_jobs_.empty() || !coalesced_steps_.empty(); }
   store::Batch take_coalesced(const Jobs& jobs, const Steps& steps);
   /// The rows of a job that leaves memory now.
@@ -99,6 +107,7 @@ class RowMarks {
   std::map<StepKey, Nodes> step_nodes_;
   std::set<base::JobId> coalesced_jobs_;
   std::set<StepKey> coalesced_steps_;
+  bool is_newly_coalesced_ = false;
   store::Batch past_;
 
   static StepKey key(const model::Step& step) { return {step.job, step.number}; }

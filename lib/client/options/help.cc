@@ -233,7 +233,7 @@ std::string common_text(const CommonFlags& flags, const Program& program, const 
   if (flags.usage) return usage_text(program, doc);
   if (flags.man) return man_page(program, doc, table);
   if (flags.completion) return completion_script(flags.shell, program, doc, table);
-  return help_text(program, doc, table, look_of_terminal());
+  return help_text(program, doc, table, program.is_slurm ? HelpLook{} : look_of_terminal());
 }
 
 }  // namespace gw::client

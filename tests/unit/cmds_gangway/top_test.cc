@@ -38,6 +38,7 @@ struct Top : ::testing::Test {
     known.ping->set_running(1);
     known.ping->set_pending(2);
     known.jobs.set_now_us(kNow.us);
+    known.jobs_of = "";
     add_job(known, 7, "alice", model::JobState::kPending);
     add_job(known, 8, "bob", model::JobState::kPending);
     add_job(known, 5, "bob", model::JobState::kRunning);
@@ -45,6 +46,11 @@ struct Top : ::testing::Test {
   }
   std::string text(size_t columns = 80, size_t rows = 24) { return screen.draw(columns, rows, kNow).text(); }
   std::string line(size_t row, size_t columns = 80) { return base::split(text(columns), '\n').at(row); }
+  /// The controller has said what the filter asks for.
+  void answer() {
+    known.jobs_of = screen.filter().text;
+    ++known.version;
+  }
   void type(const std::string& keys) {
     for (const char key : keys) screen.press(static_cast<unsigned char>(key));
   }
@@ -70,7 +76,7 @@ TEST_F(Top, TheQueueHasThoseThatRunFirst) {
 
 TEST_F(Top, TheChosenOneStaysChosenWhileOthersCome) {
   text();
-  EXPECT_EQ(screen.press(kDown).kind, Wish::kAsk);
+  EXPECT_EQ(screen.press(kDown).kind, Wish::kLook) << "for more than what it uses nobody is asked";
   ASSERT_EQ(screen.chosen_job(), 7u);
   add_job(known, 3, "carol", model::JobState::kRunning);
   ++known.version;
@@ -108,10 +114,14 @@ TEST_F(Top, WordsAndKeysChooseJobs) {
   type("/ALICE");
   EXPECT_THAT(line(23), HasSubstr("/ALICE"));
   EXPECT_EQ(screen.press(kEnter).kind, Wish::kAsk);
+  EXPECT_THAT(text(), HasSubstr("Asking the controller.")) << "what is known was chosen by another filter";
+  EXPECT_EQ(screen.press('c').kind, Wish::kNothing);
+  answer();
   EXPECT_THAT(text(), Not(HasSubstr("bob")));
   EXPECT_THAT(text(), HasSubstr("alice"));
   EXPECT_THAT(text(), HasSubstr("only ALICE"));
   screen.press(kEscape);
+  answer();
   EXPECT_THAT(text(), HasSubstr("bob"));
   type("/user:bob state:pending");
   screen.press(kEnter);
@@ -149,6 +159,57 @@ TEST_F(Top, CancellingIsAskedAbout) {
   EXPECT_EQ(screen.press('y').kind, Wish::kNothing) << "asked once";
 }
 
+TEST_F(Top, OfAnArrayTheQuestionSaysWhatGoes) {
+  wire::Job& job = *known.jobs.mutable_jobs(0);
+  job.mutable_spec()->mutable_array()->set_job(7);
+  wire::TaskRange& left = *job.mutable_status()->mutable_tasks()->add_left();
+  left.set_last(4999);
+  left.set_step(1);
+  screen.press(kHome);
+  text();
+  screen.press('j');
+  text();
+  screen.press('c');
+  EXPECT_THAT(line(23), HasSubstr("array 7, also tasks that run"));
+}
+
+/// Nobody meant the one that stands there now.
+TEST_F(Top, AJobThatTookThePlaceOfAnotherIsNotCancelledByTheSameKey) {
+  text();
+  ASSERT_EQ(screen.chosen_job(), 5u);
+  known.jobs.mutable_jobs()->DeleteSubrange(2, 1);  // it has ended
+  ++known.version;
+  text();
+  for (const char key : {'c', 'h', 'r'}) {
+    for (wire::Job& job : *known.jobs.mutable_jobs())
+      if (job.id() == screen.chosen_job()) job.set_id(100 + static_cast<uint32_t>(key));
+    ++known.version;
+    text();
+    EXPECT_EQ(screen.press(key).kind, Wish::kNothing) << key;
+    EXPECT_THAT(line(23), HasSubstr("has gone")) << key;
+  }
+  EXPECT_EQ(screen.press('h').kind, Wish::kChange) << "now it is meant";
+}
+
+TEST_F(Top, LettersBeyondAsciiChooseJobs) {
+  known.jobs.mutable_jobs(0)->mutable_spec()->set_name("\u65e5\u672c");
+  type("/");
+  screen.press(0x65e5);
+  screen.press(0x672c);
+  screen.press(0x1F600);
+  screen.press(kBackspace);
+  screen.press(kEnter);
+  EXPECT_EQ(screen.filter().text, "\u65e5\u672c");
+  answer();
+  EXPECT_THAT(text(), HasSubstr("alice"));
+  EXPECT_THAT(text(), Not(HasSubstr("bob")));
+}
+
+TEST_F(Top, ASilentControllerIsTold) {
+  known.silent = base::seconds(5);
+  EXPECT_THAT(line(1), HasSubstr("no answer for 5 s"));
+}
+
 TEST_F(Top, HoldAndReleaseAreOfTheChosenJob) {
   text();
   screen.press('j');
@@ -167,7 +228,7 @@ TEST_F(Top, WithoutJobsNothingHappens) {
   EXPECT_THAT(text(), HasSubstr("There are none."));
   for (const int key : {int{'c'}, int{'h'}, int{'w'}, int{kEnter}, int{kDown}, int{kEnd}}) {
     const Wish wish = screen.press(key);
-    EXPECT_TRUE(wish.kind == Wish::kNothing || wish.kind == Wish::kAsk) << key;
+    EXPECT_TRUE(wish.kind == Wish::kNothing || wish.kind == Wish::kLook) << key;
   }
 }
 
@@ -186,7 +247,8 @@ TEST_F(Top, NoNameOfAUserCommandsTheTerminal) {
 }
 
 wire::Node& add_node(Known& known, const std::string& name) {
-  wire::Node& node = *known.nodes.add_nodes();
+  if (!known.nodes) known.nodes.emplace();
+  wire::Node& node = *known.nodes->add_nodes();
   node.set_name(name);
   node.set_state("MIXED");
   node.set_connected(true);
@@ -215,8 +277,8 @@ TEST_F(Top, TheMapOfNodesTellsWhoHasEachGpu) {
 
 TEST_F(Top, PartitionsTellWhatIsFree) {
   add_node(known, "n1").set_alloc_gpus("0-1");
-  known.partitions.add_partitions()->set_name("gpu");
-  known.partitions.add_partitions()->set_name("cpu");
+  known.partitions.emplace().add_partitions()->set_name("gpu");
+  known.partitions->add_partitions()->set_name("cpu");
   screen.press('3');
   EXPECT_THAT(line(4), HasSubstr("gpu"));
   EXPECT_THAT(line(4), HasSubstr("1/1     1     2"));
@@ -225,8 +287,9 @@ TEST_F(Top, PartitionsTellWhatIsFree) {
 }
 
 TEST_F(Top, QuotasAreDrawnAsGshareDoes) {
+  known.shares.emplace();
   for (const char* name : {"", "research"}) {  // the root, and one below it
-    wire::QosShare& qos = *known.shares.add_qos();
+    wire::QosShare& qos = *known.shares->add_qos();
     qos.set_name(name);
     wire::QosShare::Line& gpu = *qos.add_lines();
     gpu.set_resource("gpu");
@@ -266,6 +329,12 @@ TEST(Grid, AWideLetterHasBothItsCellsOrNone) {
   EXPECT_EQ(grid.text(), "a\u6f22\n");
   grid.put(0, 2, "x");
   EXPECT_EQ(grid.text(), "a x\n") << "nothing is left of the letter that was there";
+}
+
+TEST(Grid, SignsThatTurnOrJoinLettersAreLeftOut) {
+  Grid grid(10, 1);
+  grid.put(0, 0, "a\u202eb\u200dc\u2066d\ufeff\u0301e\u2026");
+  EXPECT_EQ(grid.text(), "abcd\u0301e\u2026\n");
 }
 
 TEST(Grid, CodesOfColoursAreStyles) {

@@ -248,6 +248,18 @@ TEST_F(HttpServer, WhoSendsAByteNowAndThenIsSentAway) {
   EXPECT_TRUE(asked.empty());
 }
 
+/// However many come at once and say nothing.
+TEST_F(HttpServer, AFloodOfSilentOnesIsInNobodysWay) {
+  constexpr size_t kMost = 64;
+  options.max_connections = kMost;
+  start();
+  std::vector<std::unique_ptr<Client>> silent;
+  for (size_t i = 0; i < 4 * kMost; ++i) silent.push_back(client());
+  const auto one = client(kGet);
+  EXPECT_TRUE(one->wait_for("hello\n")) << "long before the patience with the others is over";
+  EXPECT_LE(server->connection_count(), kMost + kMost / 8 + 8);
+}
+
 TEST_F(HttpServer, WhereConnectionsAreManyTheSilentOneGoes) {
   options.max_connections = 3;
   std::vector<Answer> open;
