@@ -31,7 +31,8 @@ Effects take_effects_early(Core& core) {
   for (store::Op& row : core.nodes.take_rows()) core.out.write(std::move(row));
   for (store::Op& row : core.rows.take(core.jobs.all(), core.steps.all())) core.out.write(std::move(row));
   const bool has_coalesced = core.rows.take_newly_coalesced();
-  if (core.out.has_writes() || has_coalesced) core.clients.changes.changed();
+  const bool has_forecasts = core.planning.forecasts.take_news();
+  if (core.out.has_writes() || has_coalesced || has_forecasts) core.clients.changes.changed();
   look_for_changes(core);
   for (store::Op& row : core.stored.lineage.unsaved()) core.out.write(std::move(row));
   mark_messages(core);

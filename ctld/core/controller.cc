@@ -68,13 +68,6 @@ void Controller::on_plan(Time now, const sched::Plan& plan) {
   transact(now, [&] { ctld::on_plan(core_, plan); });
 }
 
-void Controller::on_forecasts(Time now, const std::map<JobId, forecast::StartRange>& drawn) {
-  transact(now, [&] {
-    core_.planning.forecasts.take(drawn, now, core_.jobs.all());
-    core_.clients.changes.changed();
-  });
-}
-
 void Controller::on_stop(Time now) {
   transact(now, [&] { keep_waits(core_); });
 }

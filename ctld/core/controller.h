@@ -35,8 +35,6 @@ class Controller {
   void on_piece_taken(Time now, ConnId conn, uint64_t request_id);
   void on_node_message(Time now, LinkId link, const NodePeer& peer, const wire::NodeToController& message);
   void on_node_gone(Time now, LinkId link, const std::string& reason);
-  /// A new forecast of all that waits (StartForecasts::take).
-  void on_forecasts(Time now, const std::map<JobId, forecast::StartRange>& drawn);
   void on_plan(Time now, const sched::Plan& plan);
   /// For what the shell has measured or foreseen beside plans: it is shown, and decides nothing.
   Planning& planning() { return core_.planning; }

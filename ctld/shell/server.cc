@@ -127,7 +127,7 @@ void Server::start_planning() {
       loop_, *planning_.scheduler, config_.forecast_every,
       [this]() -> const forecast::RunTimes& { return core_->planning().forecasts.run_times(); },
       [this](const StartForecaster::Drawn& drawn) {
-        core_->on_forecasts(read_clocks(), drawn);
+        core_->planning().forecasts.take(drawn, read_clocks(), core_->jobs());
         pump();
       });
   planning_.snapshots = std::make_unique<Snapshots>(loop_, *planning_.scheduler, GANGWAY_VERSION, config_.cluster);

@@ -210,7 +210,6 @@ void Server::Impl::make_room(const MHD_Connection* newest) {
   if (staying <= options.max_connections || oldest == nullptr) return;
   oldest->is_closing = true;
   ::shutdown(oldest->fd, SHUT_RDWR);
-  run_soon();
 }
 
 void Server::Impl::on_connection(void* self, MHD_Connection* connection, void** /*state*/,

@@ -36,13 +36,14 @@ void put_range(const forecast::StartRange& range, base::Time now, wire::SubmitRe
 
 void StartForecasts::take(const std::map<base::JobId, forecast::StartRange>& drawn, base::Time now,
                           const std::map<base::JobId, model::Job>& jobs) {
-  told_.clear();
+  const auto before = std::exchange(told_, {});
   for (const auto& [job, range] : drawn) {
     const auto known = jobs.find(job);
     if (known == jobs.end() || !is_before_scheduler(known->second)) continue;  // any more, while that was worked out
     told_.emplace_hint(told_.end(), job, calibration_.widened(range, now));
     calibration_.told(job, now, range);
   }
+  if (told_ != before) has_news_ = true;
 }
 
 void StartForecasts::forget(base::JobId job) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 
 #include "forecast/calibration.h"
 #include "forecast/run_times.h"
@@ -33,11 +34,14 @@ class StartForecasts {
   /// Null: none is told, or it did not start within that range.
   const forecast::StartRange* find(base::JobId job, base::Time now) const;
   const forecast::Calibration& calibration() const { return calibration_; }
+  /// Has take() told anything new since this was asked last?
+  bool take_news() { return std::exchange(has_news_, false); }
 
  private:
   forecast::RunTimes run_times_;
   forecast::Calibration calibration_;
   std::map<base::JobId, forecast::StartRange> told_;
+  bool has_news_ = false;
 };
 
 }  // namespace gw::ctld

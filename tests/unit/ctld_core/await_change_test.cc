@@ -83,6 +83,26 @@ TEST_F(AwaitChange, TheReasonOfAWaitIsAChange) {
   EXPECT_NE(told(conn), 0u);
 }
 
+/// Nor are forecasts.
+TEST_F(AwaitChange, AForecastIsAChange) {
+  w.submit(1000, gang(2, 8));
+  const JobId waits = w.submit(1000, gang(2, 8));
+  const auto foretell = [&](base::Time likely) {
+    w.core->planning().forecasts.take({{waits, {likely, likely, likely}}}, w.now, w.core->jobs());
+    w.pump();
+  };
+  const base::Time first = w.now + base::hours(1);
+  foretell(first);
+  settle();
+  const ConnId conn = ask(version_now());
+  foretell(first);
+  pass(base::seconds(1));
+  EXPECT_EQ(told(conn), 0u) << "the same as before";
+  foretell(first + base::hours(1));
+  pass(base::seconds(1));
+  EXPECT_NE(told(conn), 0u);
+}
+
 TEST_F(AwaitChange, AConnectionWaitsOnce) {
   settle();
   const uint64_t version = version_now();
@@ -109,7 +129,7 @@ TEST_F(AwaitChange, AfterARestartEveryVersionIsAnOldOne) {
   w.connect_all();
   settle();
   const ConnId conn = ask(before);
-  pass(base::seconds(1));
+  pass(base::milliseconds(700));
   EXPECT_GT(told(conn), before);
 }
 
