@@ -148,7 +148,7 @@ TEST_F(Top, AFilterThatIsWrongChangesNothing) {
 TEST_F(Top, CancellingIsAskedAbout) {
   text();
   screen.press('j');
-  screen.press('c');
+  EXPECT_EQ(screen.press('c').kind, Wish::kNothing);
   EXPECT_THAT(line(23), HasSubstr("Cancel job 7?"));
   EXPECT_EQ(screen.press('n').kind, Wish::kNothing);
   screen.press('c');

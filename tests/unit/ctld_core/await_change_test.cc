@@ -156,6 +156,20 @@ TEST(ChangeWatch, ManyAreToldInSeveralLooks) {
   EXPECT_EQ(watch.next_due(), base::Time::never());
 }
 
+/// Where nothing else happens.
+TEST(ChangeWatch, WhoComesWithAnOldVersionIsLookedAtSoon) {
+  Outbox out;
+  base::Time now{1'000'000};
+  ChangeWatch watch(now);
+  watch.look(now, out);
+  ASSERT_TRUE(watch.ask(now, 1, 1, 999, out));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(watch.next_due(), now + ChangeWatch::kLookEvery) << i;
+    now = now + ChangeWatch::kLookEvery;
+    watch.look(now, out);
+  }
+}
+
 TEST(ChangeWatch, WhoAskedWhileARoundWentOnIsNotForgotten) {
   Outbox out;
   base::Time now{1'000'000};
