@@ -141,6 +141,23 @@ def test_the_page_is_live(site, browser):
     page.wait("!document.querySelector('main').innerText.includes('newcomer')")
 
 
+def test_the_page_is_live_while_much_happens(site, browser):
+    """A view that is being made is not begun anew by each change: it would never be shown."""
+    page = browser.page()
+    page.go(f"http://{address(site)}/#/jobs?name=busy")
+    page.wait("document.querySelector('#live').innerText === 'live'")
+    # Each answer takes longer than changes are apart.
+    page.js("{ const real = window.fetch; window.fetch = async (...a) => { const r = await real(...a); await new Promise((go) => setTimeout(go, 1500)); return r; }; }")
+    shown = set()
+    for _ in range(500):
+        site.submit("true", "--hold", "-J", "busy")
+        shown.add(page.js("document.querySelectorAll('main tbody tr').length"))
+        if len(shown) > 2:
+            break
+    site.run("gcancel", "-n", "busy")
+    assert len(shown) > 2, shown
+
+
 @needs_root
 def test_submit_one_and_cancel_it(site, browser):
     others_can_run(site, USER)

@@ -20,7 +20,7 @@ namespace {
 struct Pool {
   const wire::Partition* partition = nullptr;
   size_t nodes = 0, up = 0, running = 0, waiting = 0;
-  client::GpuCounts gpus;
+  client::GpuCounts gpus = {};
 };
 
 std::string state_of(const wire::Partition& partition) {
