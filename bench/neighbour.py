@@ -10,7 +10,7 @@ them. Prints p50 and p95 of each and ratios as JSON lines. Target: each p95 besi
 one. With `--nice` the abuser's programs have the lowest priority, as if they ran elsewhere; with `--weight` the controllers
 and munged have the weight that the unit file gives a controller. With `--watchers N` the neighbour is no abuser: N of his
 `gqueue -i 1` ask for the queue once a second, and nothing else is asked; the mean time of a pass is a figure then, too. With
-`--pages N` it is N open web pages. Invariant: everything it starts is ended, also on errors.
+`--pages N` it is N open web pages, of a cluster in which somebody submits a job twice a second. Invariant: everything it starts is ended, also on errors.
 """
 
 import argparse
@@ -112,7 +112,9 @@ def load_of(options, env):
         folder = re.search(r'log_dir: "?([^"\s]+)', pathlib.Path(env['GANGWAY_CONF']).read_text(encoding='utf-8'))[1]
         log = pathlib.Path(folder) / 'gwebd.log'
         here = pathlib.Path(__file__).resolve().parent
-        return [f'exec {sys.executable} {here}/open_pages.py {address_in(log)} {options.pages}']
+        # Something changes all the time, whichever cluster the pages show.
+        return [f'exec {sys.executable} {here}/open_pages.py {address_in(log)} {options.pages}',
+                'while :; do gbatch -H -n1 --wrap=true; sleep 0.5; done']
     return ['exec gqueue -i 1'] * options.watchers
 
 

@@ -20,7 +20,8 @@
 namespace gw::webd {
 namespace {
 
-constexpr base::Duration kOfPage = base::milliseconds(2);  // each asks anew after a change: many less often
+constexpr size_t kPortion = 25;  // of pages that are told of a change at once
+constexpr base::Duration kPortionsApart = base::milliseconds(50);
 constexpr base::Duration kLeastPause = base::milliseconds(500);
 constexpr base::Duration kTryAgain = base::seconds(2);     // where the controller is away
 constexpr base::Duration kCheckEvery = base::seconds(10);  // whether the tokens of open pages still hold
@@ -361,7 +362,7 @@ void WebServer::serve_stream(const std::shared_ptr<Visitor>& visitor, const http
   out.headers.emplace_back("Cache-Control", "no-store");
   out.stream = std::make_shared<http::EventStream>();
   out.stream->send(fmt::format("retry: 5000\nevent: version\ndata: {}\n\n", version_));
-  streams_.push_back({out.stream, visitor});
+  streams_.push_back({out.stream, visitor, version_});
   answer(std::move(out));
   if (!is_watching_) await_change();
 }
@@ -393,24 +394,39 @@ void WebServer::await_change() {
   everybody_->lines.ask(request, [this, alive = alive_](const base::Result<wire::ApiReply>& reply) {
     if (!*alive) return;
     const uint64_t version = reply ? reply->await_change().version() : 0;
-    tell(std::exchange(seen_, version) != version);
+    const bool has_changed = std::exchange(seen_, version) != version;
     if (const base::Duration now = io::Loop::monotonic(); now >= checked_ + kCheckEvery) {
       checked_ = now;
       check_listeners();
     }
-    const base::Duration pause =
-        std::max(kLeastPause, base::microseconds(kOfPage.us * static_cast<int64_t>(streams_.size())));
-    timer_ = loop_.after(reply ? pause : kTryAgain, [this] { await_change(); });
+    if (!reply) timer_ = loop_.after(kTryAgain, [this] { await_change(); });
+    if (has_changed) {
+      ++version_;
+      answers_.forget("");  // whoever asks because of it is told of it
+      return tell_some();
+    }
+    tell_all(": here\n\n");  // a page learns that we are here, and we whether it is
+    if (reply) await_change();
   });
 }
 
-/// Also where nothing has changed: a page learns that we are here, and we whether it is.
-void WebServer::tell(bool has_changed) {
-  if (has_changed) {
-    ++version_;
-    answers_.forget("");  // whoever asks because of it is told of it
+/// Pages are told one portion after the other: each asks anew then, and all at once would be in the way of everybody.
+void WebServer::tell_some() {
+  const std::string text = fmt::format("event: version\ndata: {}\n\n", version_);
+  size_t told = 0;
+  for (Listener& one : streams_) {
+    if (one.told == version_) continue;
+    if (++told > kPortion) break;
+    one.told = version_;
+    one.stream->send(text);
   }
-  const std::string text = has_changed ? fmt::format("event: version\ndata: {}\n\n", version_) : ": here\n\n";
+  if (told > kPortion)
+    portion_timer_ = loop_.after(kPortionsApart, [this] { tell_some(); });
+  else if (seen_ != 0)
+    timer_ = loop_.after(kLeastPause, [this] { await_change(); });
+}
+
+void WebServer::tell_all(const std::string& text) {
   for (const Listener& one : streams_) one.stream->send(text);
 }
 

@@ -74,6 +74,7 @@ class WebServer {
   struct Listener {
     std::shared_ptr<http::EventStream> stream;
     std::shared_ptr<Visitor> visitor;
+    uint64_t told = 0;  // the version
   };
   /// A question on its way.
   struct Work {
@@ -101,9 +102,9 @@ class WebServer {
   uint64_t seen_ = 0;  // of the controller's versions; 0: it is away, or none was asked for
   uint64_t version_ = 0;
   base::Duration checked_ = {};  // the tokens of open pages
-  uint64_t refused_ = 0;  // tokens, since that was told last
+  uint64_t refused_ = 0;         // tokens, since that was told last
   RareLines refusals_;
-  io::Timer timer_;
+  io::Timer timer_, portion_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<http::Server> http_;
 
@@ -126,7 +127,8 @@ class WebServer {
   void ask_all(const std::shared_ptr<Work>& work, std::vector<wire::ApiRequest> requests);
   void on_replies(const std::shared_ptr<Work>& work);
   void await_change();
-  void tell(bool has_changed);
+  void tell_some();
+  void tell_all(const std::string& text);
 };
 
 }  // namespace gw::webd

@@ -47,9 +47,9 @@ base::Status add_states(const std::vector<std::string>& states, wire::JobFilter&
 }  // namespace
 
 bool Filter::fits(std::string_view row) const {
-  const std::string text = base::to_lower(row);
+  const std::string lower = base::to_lower(row);
   return std::all_of(words.begin(), words.end(),
-                     [&](const std::string& word) { return text.find(word) != std::string::npos; });
+                     [&](const std::string& word) { return lower.find(word) != std::string::npos; });
 }
 
 base::Result<Filter> parse_filter(const std::string& text) {
