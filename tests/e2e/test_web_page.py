@@ -149,7 +149,7 @@ def test_the_page_is_live_while_much_happens(site, browser):
     # Each answer takes longer than changes are apart.
     page.js("{ const real = window.fetch; window.fetch = async (...a) => { const r = await real(...a); await new Promise((go) => setTimeout(go, 1500)); return r; }; }")
     shown = set()
-    for _ in range(500):
+    for _ in range(3000):
         site.submit("true", "--hold", "-J", "busy")
         shown.add(page.js("document.querySelectorAll('main tbody tr').length"))
         if len(shown) > 2:
