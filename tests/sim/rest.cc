@@ -86,7 +86,8 @@ std::string Cluster::why_they_wait() {
     const wire::Suspension& s = job.status().placed().suspension();
     out += "\n  job " + std::to_string(job.id()) + ": " + job.status().waiting().detail() + s.detail();
     if (job.status().placed().has_suspension())
-      out += fmt::format(" (suspended for job {}, rule {}, held {}, by \"{}\")", s.for_job(), s.rule(), s.is_held(), s.who());
+      out += fmt::format(" (suspended for job {}, rule {}, held {}, by \"{}\")", s.for_job(), s.rule(), s.is_held(),
+                         s.who());
   }
   return out;
 }

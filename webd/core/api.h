@@ -36,7 +36,8 @@ struct Question {
   std::function<std::vector<wire::ApiRequest>(const Replies& replies)> more = {};
   /// All replies as one JSON text that ends with a newline. Errors: the controller's.
   std::function<base::Result<std::string>(Replies& replies)> json;
-  bool is_history = false;  ///< Of what is over for the most part, and takes long to sum up: an answer is good for a while.
+  bool is_history =
+      false;  ///< Of what is over for the most part, and takes long to sum up: an answer is good for a while.
   bool is_change = false;  ///< It changes something: asked once for each who asks, and by a token alone.
 };
 

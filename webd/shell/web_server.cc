@@ -399,14 +399,14 @@ void WebServer::await_change() {
       checked_ = now;
       check_listeners();
     }
-    if (!reply) timer_ = loop_.after(kTryAgain, [this] { await_change(); });
     if (has_changed) {
       ++version_;
       answers_.forget("");  // whoever asks because of it is told of it
       return tell_some();
     }
     tell_all(": here\n\n");  // a page learns that we are here, and we whether it is
-    if (reply) await_change();
+    if (reply) return await_change();
+    timer_ = loop_.after(kTryAgain, [this] { await_change(); });
   });
 }
 
@@ -421,9 +421,9 @@ void WebServer::tell_some() {
     one.stream->send(text);
   }
   if (told > kPortion)
-    portion_timer_ = loop_.after(kPortionsApart, [this] { tell_some(); });
-  else if (seen_ != 0)
-    timer_ = loop_.after(kLeastPause, [this] { await_change(); });
+    timer_ = loop_.after(kPortionsApart, [this] { tell_some(); });
+  else
+    timer_ = loop_.after(seen_ != 0 ? kLeastPause : kTryAgain, [this] { await_change(); });
 }
 
 void WebServer::tell_all(const std::string& text) {

@@ -104,7 +104,7 @@ class WebServer {
   base::Duration checked_ = {};  // the tokens of open pages
   uint64_t refused_ = 0;         // tokens, since that was told last
   RareLines refusals_;
-  io::Timer timer_, portion_timer_;
+  io::Timer timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<http::Server> http_;
 

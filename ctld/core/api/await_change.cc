@@ -7,8 +7,7 @@ namespace gw::ctld {
 
 void await_change(Core& core, ConnId conn, const wire::ApiRequest& request) {
   if (!core.clients.changes.ask(core.now, conn, request.id(), request.await_change().version(), core.out))
-    core.out.refuse(conn, request.id(),
-                    {base::ErrorCode::kConflict, "this connection waits for a change already", ""});
+    core.out.refuse(conn, request.id(), {base::ErrorCode::kConflict, "this connection waits for a change already", ""});
 }
 
 void look_for_changes(Core& core) {

@@ -113,10 +113,12 @@ Tone state_tone(const Row& r) {
 void add_state(std::vector<Field<Row>>& t) {
   t.push_back({{'t', "StateCompact", "ST"},
                [](const Row& r) { return std::string(model::short_name(state_of(*r.job))); },
-               state_key, state_tone});
+               state_key,
+               state_tone});
   t.push_back({{'T', "State", "STATE"},
                [](const Row& r) { return std::string(model::long_name(state_of(*r.job))); },
-               state_key, state_tone});
+               state_key,
+               state_tone});
   t.push_back({{'r', "Reason", "REASON"}, [](const Row& r) { return reason_word(r); }});
   t.push_back({{'R', "ReasonList", "NODELIST(REASON)"}, [](const Row& r) { return reason_or_nodes(r); }});
   t.push_back(
