@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "client/show/display.h"
 #include "client/show/format.h"
+#include "client/show/info_fields.h"
 #include "client/show/job_view.h"
 #include "client/show/node_view.h"
 #include "cmds/gangway/top/row_view.h"
@@ -25,14 +26,6 @@ constexpr size_t kMostGpus = 64;  // of a node on the map; the rest is a number
 std::string painted(const std::string& text, Tone tone, Look look) {
   const std::string_view code = look.colour ? client::tone_code(tone) : "";
   return code.empty() ? text : std::string(code) + text + std::string(client::kPlainCode);
-}
-
-Tone tone_of(const wire::Node& node) {
-  const std::string state = client::node_state_long(node);
-  const auto says = [&state](std::string_view part) { return state.find(part) != std::string::npos; };
-  if (says("down") || says("*") || says("unknown")) return Tone::kBad;
-  if (says("drain")) return Tone::kWaits;
-  return says("idle") ? Tone::kGood : Tone::kBusy;
 }
 
 /// a to z, and A to W for the jobs behind them; those after these share a sign.
@@ -110,7 +103,7 @@ class NodeRows final : public RowView {
     const std::string name(client::cut_to_width(base::printable(node.name()), name_));
     const size_t padding = map_ - std::min(map_, width_of_map(node.total_gpus()));
     return fmt::format("{:<{}} {} {:>9} {:>15}  {}{} {}", name, name_,
-                       painted(fmt::format("{:<11.11}", client::node_state_long(node)), tone_of(node), look_),
+                       painted(fmt::format("{:<11.11}", client::node_state_long(node)), client::node_tone(node), look_),
                        fmt::format("{}/{}", node.alloc_cpus(), node.total_cpus()),
                        fmt::format("{}/{}", node.alloc_mem_mb(), node.total_mem_mb()),
                        gpu_map(node, letters_of(node), look_), std::string(padding, ' '),

@@ -291,16 +291,17 @@ void add_groups(std::vector<InfoRow>& rows, const Format& format, const wire::Pa
 
 }  // namespace
 
-namespace {
-/// Of nodes that look alike; none of a partition without nodes.
-Tone state_tone(const InfoRow& row) {
-  if (row.nodes.empty()) return Tone::kPlain;
-  const std::string state = node_state_long(*row.nodes.front());
+Tone node_tone(const wire::Node& node) {
+  const std::string state = node_state_long(node);
   const auto says = [&state](std::string_view word) { return state.find(word) != std::string::npos; };
   if (says("*") || says("down") || says("unknown") || says("fail")) return Tone::kBad;
   if (says("drain") || says("maint") || says("reserved")) return Tone::kWaits;
   return says("idle") ? Tone::kGood : Tone::kBusy;
 }
+
+namespace {
+/// Of nodes that look alike; none of a partition without nodes.
+Tone state_tone(const InfoRow& row) { return row.nodes.empty() ? Tone::kPlain : node_tone(*row.nodes.front()); }
 }  // namespace
 
 const std::vector<Field<InfoRow>>& info_fields() {

@@ -33,6 +33,9 @@ enum class InfoKind : uint8_t {
   kSum,        ///< Over all nodes of the line.
 };
 
+/// What a node's state says, as far as a colour can.
+Tone node_tone(const wire::Node& node);
+
 /// Every field that ginfo knows.
 const std::vector<Field<InfoRow>>& info_fields();
 /// Parallel to info_fields().
