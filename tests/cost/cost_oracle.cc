@@ -1,6 +1,6 @@
 // Grows every field of every message that clients and nodes send, one at a time, and holds what the controller takes
 // for it against what is allowed (verdict.h). `cost_oracle WORD` grows those with this word in their name, and shows
-// figures.
+// figures; `cost_oracle --part K/N` grows every Nth field from the Kth on, so that N programs share the work.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -25,7 +25,7 @@ void show(const Figures& f) {
 
 class Oracle {
  public:
-  Oracle(std::string word) : word_(std::move(word)) {}
+  Oracle(std::string word, unsigned part, unsigned parts) : word_(std::move(word)), part_(part), parts_(parts) {}
 
   void ask_all(const std::string& type, const wire::MessageBounds& bounds, const std::vector<Example>& examples) {
     for (const schema::Field& f : messages_.at(type)) {
@@ -47,6 +47,9 @@ class Oracle {
 
  private:
   std::string word_;
+  unsigned part_, parts_;  // this program's fields: each parts_th one, from the part_th on
+  unsigned fields_ = 0;    // seen so far
+  std::string last_field_;
   schema::Messages messages_ = schema::messages();
   CostWorld world_;
   Pools pools_ = world_.pools();
@@ -70,14 +73,21 @@ class Oracle {
     const Base base{type, &bounds, schema::decode(messages_, type, example.bytes)};
     std::map<std::string, Figures> unknown;  // the smallest of each field's first manner, whose name nobody knows
     for (const Growth& g : growths(messages_, pools_, base, example.kind))
-      if (g.field.find(word_) != std::string::npos) grow(example, usual, g, unknown);
+      if (g.field.find(word_) != std::string::npos && is_mine(g.field)) grow(example, usual, g, unknown);
     if (example.kind.starts_with("list_")) grow_gang(example);
+  }
+
+  /// The manners of one field, which are compared with each other, are grown by one program.
+  bool is_mine(const std::string& field) {
+    if (field != last_field_) ++fields_;
+    last_field_ = field;
+    return fields_ % parts_ == part_ % parts_;
   }
 
   /// What a list takes while one job grows over more and more nodes.
   void grow_gang(Example example) {
     const std::string name = example.kind + " while a gang grows";
-    if (name.find(word_) == std::string::npos) return;
+    if (name.find(word_) == std::string::npos || !is_mine(name)) return;
     ++growths_;
     std::vector<Figures> series;
     std::string why;
@@ -137,7 +147,16 @@ class Oracle {
 }  // namespace gw::cost
 
 int main(int argc, char** argv) {
-  gw::cost::Oracle oracle(argc > 1 ? argv[1] : "");
+  std::string word = argc > 1 ? argv[1] : "";
+  unsigned part = 1, parts = 1;
+  if (word == "--part") {
+    word.clear();
+    if (argc != 3 || std::sscanf(argv[2], "%u/%u", &part, &parts) != 2 || part == 0 || part > parts) {
+      std::fputs("cost_oracle [WORD | --part K/N]\n", stderr);
+      return 2;
+    }
+  }
+  gw::cost::Oracle oracle(word, part, parts);
   oracle.ask_all("ApiRequest", gw::wire::kApiRequestBounds, requests(oracle.world()));
   oracle.ask_all("NodeToController", gw::wire::kNodeToControllerBounds, node_messages(oracle.world()));
   return oracle.finish();
