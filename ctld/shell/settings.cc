@@ -21,6 +21,33 @@ void set_admins(const config::Config& config, Settings& s) {
   }
 }
 
+base::Status set_policy(const config::Config& config, sched::Policy& policy) {
+  const plugin::Orders orders(config.plugin_dirs);
+  if (auto loaded = orders.set(policy, config.order, config.order_weights); !loaded) {
+    base::Error error = loaded.error();
+    error.what = "scheduler.order: " + error.what;
+    return tl::unexpected(std::move(error));
+  }
+  GW_TRY(pools, sched::choose_pool_orders(config.partitions, config.order, [&](const auto& name, const auto& weights) {
+           return orders.choose(name, weights);
+         }));
+  policy.pool_orders = std::move(pools);
+  policy.quantum = config.quantum;
+  policy.fit = config.fit;
+  policy.max_planned_starts = config.reservations;
+  policy.candidates = config.candidates;
+  policy.grace = config.kill_wait;
+  policy.reclaim = config.reclaim;
+  policy.preempts = config.preempts;
+  policy.moves_per_hour = config.moves_per_hour;
+  policy.preemptions_per_hour = config.preemptions_per_hour;
+  policy.patience = config.patience;
+  policy.reclaim_delay_max = config.reclaim_delay_max;
+  policy.fairness_over_time = config.fairness_over_time;
+  policy.licenses = model::parse_licenses(base::join(config.licenses, ",")).value_or(model::Licenses());
+  return {};
+}
+
 }  // namespace
 
 base::Result<Settings> settings_of(const config::Config& config) {
@@ -67,23 +94,7 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.consolidate = config.consolidate;
   s.qos = config.qos;
   s.network = config.network;
-  if (auto loaded = plugin::Orders(config.plugin_dirs).set(s.policy, config.order, config.order_weights); !loaded) {
-    base::Error error = loaded.error();
-    error.what = "scheduler.order: " + error.what;
-    return tl::unexpected(std::move(error));
-  }
-  s.policy.fit = config.fit;
-  s.policy.max_planned_starts = config.reservations;
-  s.policy.candidates = config.candidates;
-  s.policy.grace = config.kill_wait;
-  s.policy.reclaim = config.reclaim;
-  s.policy.preempts = config.preempts;
-  s.policy.moves_per_hour = config.moves_per_hour;
-  s.policy.preemptions_per_hour = config.preemptions_per_hour;
-  s.policy.patience = config.patience;
-  s.policy.reclaim_delay_max = config.reclaim_delay_max;
-  s.policy.fairness_over_time = config.fairness_over_time;
-  s.policy.licenses = model::parse_licenses(base::join(config.licenses, ",")).value_or(model::Licenses());
+  GW_TRY_STATUS(set_policy(config, s.policy));
   s.usage_half_life = config.usage_half_life;
   s.entries = config::entries(config);
   return s;

@@ -109,6 +109,7 @@ struct Config {
   // scheduler:
   std::string order = "fifo_skip";                            ///< Name of an order plug-in.
   std::map<std::string, double> order_weights;                ///< For that plug-in; empty: its own.
+  base::Duration quantum = base::minutes(1);                  ///< Where no partition says.
   model::Fit fit = model::Fit::kBest;                         ///< Where neither partition nor job says.
   uint32_t reservations = 16;                                 ///< Blocked jobs of a partition that get a reservation.
   uint32_t candidates = 32;                                   ///< Nodes compared for one task; 0: all.

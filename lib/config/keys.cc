@@ -243,13 +243,20 @@ const Key<Config> kConfigKeys[] = {
      [](Config& c) -> Ref { return &c.mail_per_user_hour; }},
 
     {{"scheduler.order", Kind::kName, kLive,
-      "Which job is next: an order of docs/scheduler.md, or the name of a plug-in."},
+      "Which job is next, in partitions that have no order of their own: an order of docs/policies.md, or the name of "
+      "a "
+      "plug-in."},
      [](Config& c) -> Ref { return &c.order; }},
     {{"scheduler.order_weights", Kind::kWeights, kLive,
       "Weights of that order by name, such as {age: 1000, fair_share: 10000}; multifactor has age (full after "
       "max_age_hours), fair_share, size, partition, qos, nice. Those left out are its own.",
       -kMaxWeight, kMaxWeight},
      [](Config& c) -> Ref { return &c.order_weights; }},
+    {{"scheduler.quantum", Kind::kDuration, kLive,
+      "In partitions that do not say: so long a job runs at least before it makes room for one whose turn has come, "
+      "where the order has turns.",
+      1, 30 * kDay},
+     [](Config& c) -> Ref { return &c.quantum; }},
     {{"scheduler.consolidate", Kind::kChoice, kLive,
       "In partitions that do not say: are jobs that can be preempted moved to other nodes where a blocked job fits "
       "then? off, dry_run (what would be moved is only told, in the log and in the blocked job's history), on.",
@@ -448,6 +455,19 @@ const Key<PartitionEntry> kPartitionKeys[] = {
     {{"grace", Kind::kDuration, kLive,
       "How long a job that is preempted still runs, where no QOS says. Empty: jobs.kill_wait.", 0, kDay},
      [](PartitionEntry& e) -> Ref { return &e.p.grace; }},
+    {{"order", Kind::kName, kLive,
+      "Which of its jobs is next: an order of docs/policies.md, or the name of a plug-in. Empty: scheduler.order."},
+     [](PartitionEntry& e) -> Ref { return &e.p.order; }},
+    {{"order_weights", Kind::kWeights, kLive,
+      "Weights of that order by name. Those left out are its own. Empty, and without an order of its own: "
+      "scheduler.order_weights.",
+      -kMaxWeight, kMaxWeight},
+     [](PartitionEntry& e) -> Ref { return &e.p.order_weights; }},
+    {{"quantum", Kind::kDuration, kLive,
+      "So long a job runs at least before it makes room for one whose turn has come, where the order has turns. "
+      "Empty: scheduler.quantum.",
+      1, 30 * kDay},
+     [](PartitionEntry& e) -> Ref { return &e.p.quantum; }},
 };
 
 const Key<model::Qos> kQosKeys[] = {

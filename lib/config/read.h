@@ -24,6 +24,9 @@ void check_admins(const Value& root, const Config& c, Problems& problems);
 
 /// The value of a dotted key, or the nearest value above it that exists: where to point at.
 const Value& place_of(const Value& root, std::string_view dotted);
+/// Is that an order, with such weights? `has_others`: there are folders of plug-ins, in which more may lie.
+void check_order(const Value& order_at, const std::string& order, const Value& weights_at,
+                 const std::map<std::string, double>& weights, bool has_others, Problems& problems);
 /// The items of a list of maps under a top-level key; anything else is told to `problems`.
 std::span<const Value> list_items(const Value& root, std::string_view key, Problems& problems);
 

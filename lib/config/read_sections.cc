@@ -107,20 +107,20 @@ void check_known(const Value& at, const char* what, const std::string& name, std
                  meant.empty() ? "one of " + base::join(known, ", ") : meant);
 }
 
-// Without folders of plug-ins there are no other orders than the scheduler's.
-void check_order(const Value& root, const Config& c, Problems& problems) {
-  std::vector<std::string_view> orders, weights;
-  for (const InTreeOrder& order : in_tree_orders()) {
-    orders.push_back(order.name);
-    if (order.name == c.order) weights = order.weights;
-  }
-  if (c.plugin_dirs.empty()) check_known(place_of(root, "scheduler.order"), "order", c.order, orders, problems);
-  if (weights.empty()) return;  // that it has none, the order itself says
-  const Value& place = place_of(root, "scheduler.order_weights");
-  for (const auto& [name, weight] : c.order_weights) check_known(place, "weight", name, weights, problems);
-}
-
 }  // namespace
+
+// Without folders of plug-ins there are no other orders than the scheduler's.
+void check_order(const Value& order_at, const std::string& order, const Value& weights_at,
+                 const std::map<std::string, double>& weights, bool has_others, Problems& problems) {
+  std::vector<std::string_view> orders, known;
+  for (const InTreeOrder& one : in_tree_orders()) {
+    orders.push_back(one.name);
+    if (one.name == order) known = one.weights;
+  }
+  if (!has_others) check_known(order_at, "order", order, orders, problems);
+  if (known.empty()) return;  // that it has none, the order itself says
+  for (const auto& [name, weight] : weights) check_known(weights_at, "weight", name, known, problems);
+}
 
 const Value& place_of(const Value& root, std::string_view dotted) {
   std::string_view section = section_of(dotted);
@@ -175,7 +175,8 @@ void read_sections(const Value& root, Config& c, Problems& problems, bool is_who
   for (size_t i = 0; i + 1 < root.items.size(); i += 2)
     if (seen.is_new(root.items[i], problems)) read_top(root.items[i], root.items[i + 1], c, problems, is_whole);
   check_sections(root, c, problems);
-  check_order(root, c, problems);
+  check_order(place_of(root, "scheduler.order"), c.order, place_of(root, "scheduler.order_weights"), c.order_weights,
+              !c.plugin_dirs.empty(), problems);
 }
 
 }  // namespace gw::config

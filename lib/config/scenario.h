@@ -52,6 +52,7 @@ struct ScenarioPolicy {
   std::map<std::string, double> order_weights;
   base::Duration usage_half_life = base::hours(7 * 24);
   std::optional<double> fairness_over_time;
+  std::optional<base::Duration> quantum;
   model::Fit fit = model::Fit::kDefault;
   std::optional<uint32_t> reservations;
   std::optional<uint32_t> candidates;

@@ -229,6 +229,7 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   policy.reservations = given(*map, "reservations", line.reservations);
   policy.candidates = given(*map, "candidates", line.candidates);
   policy.grace = given(*map, "grace", read_offset(line.grace, false, {}, *map, "grace", reading));
+  policy.quantum = given(*map, "quantum", read_offset(line.quantum, false, {}, *map, "quantum", reading));
   policy.patience = given(*map, "patience", read_offset(line.patience, false, {}, *map, "patience", reading));
   policy.reclaim_delay_max = given(*map, "reclaim_delay_max",
                                    read_offset(line.reclaim_delay_max, false, {}, *map, "reclaim_delay_max", reading));

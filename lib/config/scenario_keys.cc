@@ -72,7 +72,8 @@ const Key<NodeLine> kNodeLines[] = {
 const Key<PolicyLine> kPolicyLines[] = {
     of<PolicyLine>(
         Kind::kName, "order", [](PolicyLine& p) -> Ref { return &p.order; },
-        "Which job is next: an order of docs/scheduler.md; fifo_skip if not given."),
+        "Which job is next, where the partition has no order of its own: an order of docs/policies.md; fifo_skip if "
+        "not given."),
     {{"order_weights", Kind::kWeights, kLive, "Weights of that order, such as {age: 1000}.", -kBillion, kBillion},
      [](PolicyLine& p) -> Ref { return &p.order_weights; }},
     text<PolicyLine>(
@@ -101,6 +102,9 @@ const Key<PolicyLine> kPolicyLines[] = {
     text<PolicyLine>(
         "grace", [](PolicyLine& p) -> Ref { return &p.grace; },
         "How long a job that is preempted still runs; 0s if not given."),
+    text<PolicyLine>(
+        "quantum", [](PolicyLine& p) -> Ref { return &p.quantum; },
+        "So long a job runs at least before it makes room for one whose turn has come; 1m if not given."),
     text<PolicyLine>(
         "patience", [](PolicyLine& p) -> Ref { return &p.patience; },
         "How long a job waits before nodes are kept for it; 12h if not given, 0s: for ever. See quotas.md."),
@@ -326,10 +330,10 @@ constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "al
                                               "deny_users",  "lease",        "grace"};
 
 // Times are texts in the table, since they have signs; read_offset() reads them.
-constexpr std::string_view kTimes[] = {"usage_half_life", "grace",   "patience",  "reclaim_delay_max", "min_runtime",
-                                       "max_wall",        "start",   "end",       "duration",          "every",
-                                       "started",         "submit",  "submitted", "run_time",          "deadline",
-                                       "started_at",      "ended_at"};
+constexpr std::string_view kTimes[] = {"usage_half_life", "grace",    "patience",  "reclaim_delay_max", "min_runtime",
+                                       "max_wall",        "start",    "end",       "duration",          "every",
+                                       "started",         "submit",   "submitted", "run_time",          "deadline",
+                                       "started_at",      "ended_at", "quantum"};
 
 std::string value_text(const KeyInfo& key) {
   const bool is_time = std::find(std::begin(kTimes), std::end(kTimes), key.name) != std::end(kTimes);

@@ -25,7 +25,7 @@ struct NodeLine {
   uint64_t mem_mb = 0;
 };
 struct PolicyLine {
-  std::string order, reclaim, grace, patience, reclaim_delay_max, usage_half_life;
+  std::string order, reclaim, grace, quantum, patience, reclaim_delay_max, usage_half_life;
   std::map<std::string, double> order_weights;
   model::Fit fit = model::Fit::kDefault;
   uint32_t reservations = 0, candidates = 0, preemptions_per_hour = 0;

@@ -103,6 +103,9 @@ struct Partition {
   bool exclusive = false;                                                     ///< Whole nodes only.
   base::Duration lease = {};            ///< Zero: none. A node cut off for so long ends its jobs itself.
   std::optional<base::Duration> grace;  ///< Of those that are preempted, unless their QOS says; nullopt: the cluster's.
+  std::string order = {};  ///< Which of its jobs is next: name of an order plug-in; empty: the cluster's order.
+  std::map<std::string, double> order_weights = {};  ///< Of that order; empty: its own, or the cluster's.
+  std::optional<base::Duration> quantum = {};        ///< Of jobs that take turns; nullopt: the cluster's.
   bool operator==(const Partition&) const = default;
 };
 

@@ -142,6 +142,15 @@ constexpr const char* kTimesSentence = "Requested time limit is invalid (missing
 /// run could end. `now` is the time of submission.
 base::Status check_times(const JobSpec& spec, base::Time now);
 
+/// What a job has got so far, in all its runs: time multiplied by GPUs held (32 threads without GPUs count as one),
+/// restarts and what it keeps in suspension included.
+struct Service {
+  base::Duration done;  ///< Up to `since`.
+  int64_t rate = 0;     ///< Millionths of a GPU that it holds since then.
+  base::Time since;     ///< Zero: it holds nothing.
+  bool operator==(const Service&) const = default;
+};
+
 /// Exit of the batch script: code or signal, as Slurm's `code:signal`.
 struct ExitStatus {
   int code = 0;
@@ -273,6 +282,7 @@ struct Job {
   ExitStatus derived_exit = {};         ///< The worst of its steps in this run.
   uint32_t preemptions = 0;             ///< Runs that were ended so that others had room.
   uint64_t lost_gpu_ms = 0;             ///< Milliseconds of whole GPUs whose work was lost by preemptions.
+  Service service = {};                 ///< What orders by attained service go by.
   WaitSplit waited = {};                ///< Before its runs, without a wait that has not come to an end.
   std::string last_failure;  ///< Why the last run did not come to its own end, for people; empty if none did.
 

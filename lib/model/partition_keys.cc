@@ -42,6 +42,9 @@ constexpr PartitionKey kKeys[] = {
     {"exclusive", copy<&P::exclusive>, "partition_defaults.exclusive"},
     {"lease", copy<&P::lease>, "partition_defaults.lease"},
     {"grace", copy<&P::grace>, "jobs.kill_wait"},
+    {"order", copy<&P::order>, "scheduler.order"},
+    {"order_weights", copy<&P::order_weights>, "scheduler.order_weights"},
+    {"quantum", copy<&P::quantum>, "scheduler.quantum"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,20 @@ bool is_plugin_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+/// What others can write they could put into the controller.
+base::Status check_writers(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return {};  // then it cannot be loaded either
+  const bool is_owned_by_others = file.st_uid != 0 && file.st_uid != ::geteuid();
+  const bool is_open = (file.st_mode & S_IWOTH) != 0;
+  const bool is_open_to_group = (file.st_mode & S_IWGRP) != 0 && file.st_gid != 0 && file.st_gid != ::getegid();
+  if (!is_owned_by_others && !is_open && !is_open_to_group) return {};
+  return base::fail(base::ErrorCode::kDenied,
+                    fmt::format("{} {}: what is loaded from there runs inside this program", path,
+                                is_owned_by_others ? "belongs to another user" : "can be written by others"),
+                    is_owned_by_others ? "give it to root, or to the user of the program" : "chmod go-w " + path);
 }
 
 }  // namespace
@@ -90,7 +105,11 @@ std::vector<std::string> Orders::names() const {
 
 Result<const OrderPlugin*> Orders::load(std::string_view name) const {
   const std::string path = find(name);
-  if (!path.empty()) return load_order(path, name);
+  if (!path.empty()) {
+    GW_TRY_STATUS(check_writers(fs::path(path).parent_path().string()));
+    GW_TRY_STATUS(check_writers(path));
+    return load_order(path, name);
+  }
   std::string hint = base::did_you_mean(name, names());
   if (hint.empty()) hint = names().empty() ? "no order is there" : "there are " + base::join(names(), ", ");
   return base::fail(base::ErrorCode::kNotFound,
@@ -104,13 +123,17 @@ Result<std::shared_ptr<const sched::Order>> Orders::make(std::string_view name, 
   return plugin->make(weights);
 }
 
-base::Status Orders::set(sched::Policy& policy, const std::string& name, const sched::Weights& weights) const {
+Result<sched::ChosenOrder> Orders::choose(const std::string& name, const sched::Weights& weights) const {
   GW_TRY(plugin, load(name));
-  auto order = plugin->make(weights);
-  if (!order) return tl::unexpected(order.error());
-  policy.order = std::move(*order);
-  policy.order_weights = weights;
-  policy.order_version = plugin->version;
+  GW_TRY(order, plugin->make(weights));
+  return sched::ChosenOrder{name, weights, plugin->version, std::move(order)};
+}
+
+base::Status Orders::set(sched::Policy& policy, const std::string& name, const sched::Weights& weights) const {
+  GW_TRY(chosen, choose(name, weights));
+  policy.order = std::move(chosen.order);
+  policy.order_weights = std::move(chosen.weights);
+  policy.order_version = std::move(chosen.version);
   return {};
 }
 

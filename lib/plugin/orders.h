@@ -23,7 +23,9 @@ class Orders {
   /// Errors: no such plug-in (with "did you mean"), the file cannot be loaded, has no factory, is made for another
   /// interface or build, or calls itself otherwise; a weight that the order does not know.
   base::Result<std::shared_ptr<const sched::Order>> make(std::string_view name, const sched::Weights& weights) const;
-  /// The same, put into `policy` with what a snapshot tells of it.
+  /// The same, with what a snapshot tells of it.
+  base::Result<sched::ChosenOrder> choose(const std::string& name, const sched::Weights& weights) const;
+  /// The same, as the cluster's order of `policy`.
   base::Status set(sched::Policy& policy, const std::string& name, const sched::Weights& weights) const;
   /// Path of the file that a name means; empty if there is none.
   std::string find(std::string_view name) const;

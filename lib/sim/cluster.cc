@@ -104,6 +104,7 @@ base::Status set_policy(const config::ScenarioPolicy& written, const sched::Make
     policy.order = std::move(*order);
     policy.order_weights = written.order_weights;
   }
+  policy.quantum = written.quantum.value_or(policy.quantum);
   if (written.fit != model::Fit::kDefault) policy.fit = written.fit;
   policy.max_planned_starts = written.reservations.value_or(policy.max_planned_starts);
   policy.candidates = written.candidates.value_or(policy.candidates);
@@ -115,6 +116,12 @@ base::Status set_policy(const config::ScenarioPolicy& written, const sched::Make
   policy.patience = written.patience.value_or(policy.patience);
   policy.fairness_over_time = written.fairness_over_time.value_or(policy.fairness_over_time);
   return {};
+}
+
+base::Result<sched::ChosenOrder> chosen(const sched::MakeOrder& make_order, const std::string& name,
+                                        const sched::Weights& weights) {
+  GW_TRY(order, make_order(name, weights));
+  return sched::ChosenOrder{name, weights, {}, std::move(order)};
 }
 
 /// What all nodes have together, for the guarantees of the uppermost QOS.
@@ -138,6 +145,10 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
                               const sched::MakeOrder& make_order) {
   Cluster cluster;
   GW_TRY_STATUS(set_policy(written.policy, make_order, cluster.policy));
+  GW_TRY(pools, sched::choose_pool_orders(
+                    written.partitions, written.policy.order.value_or("fifo_skip"),
+                    [&](const auto& name, const auto& weights) { return chosen(make_order, name, weights); }));
+  cluster.policy.pool_orders = std::move(pools);
   GW_TRY_STATUS(add_nodes(written, load, cluster));
   cluster.network = written.network;
   cluster.qos = {written.qos.begin(), written.qos.end()};

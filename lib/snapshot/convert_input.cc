@@ -31,17 +31,40 @@ Result<model::Fit> fit_from(uint32_t fit) {
 
 // ---- Policy
 
+using WireWeights = google::protobuf::RepeatedPtrField<wire::SnapshotWeight>;
+
+void set_weights(WireWeights* to, const sched::Weights& weights) {
+  for (const auto& [name, value] : weights) {
+    wire::SnapshotWeight* weight = to->Add();
+    weight->set_name(name);
+    weight->set_value(value);
+  }
+}
+
+Result<sched::Weights> weights_from(const WireWeights& from) {
+  sched::Weights out;
+  for (const wire::SnapshotWeight& weight : from) {
+    if (!std::isfinite(weight.value())) return damaged("a weight is no number");
+    out[weight.name()] = weight.value();
+  }
+  return out;
+}
+
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
-  const auto& [order, weights, version, fit, reservations, grace, reclaim, preempts, moves, candidates,
+  const auto& [order, weights, version, pools, quantum, fit, reservations, grace, reclaim, preempts, moves, candidates,
                fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
-  for (const auto& [name, value] : weights) {
-    wire::SnapshotWeight* weight = w.add_order_weights();
-    weight->set_name(name);
-    weight->set_value(value);
+  set_weights(w.mutable_order_weights(), weights);
+  for (const auto& [partition, chosen] : pools) {
+    wire::SnapshotPoolOrder* pool = w.add_pool_orders();
+    pool->set_partition(partition);
+    pool->set_order(chosen.name);
+    pool->set_order_version(chosen.version);
+    set_weights(pool->mutable_order_weights(), chosen.weights);
   }
+  w.set_quantum_us(quantum.us);
   w.set_fit(static_cast<uint32_t>(fit));
   w.set_reservations(reservations);
   w.set_grace_us(grace.us);
@@ -60,10 +83,14 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
 Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   sched::Policy policy;
   policy.order_version = w.order_version();
-  for (const wire::SnapshotWeight& weight : w.order_weights()) {
-    if (!std::isfinite(weight.value())) return damaged("a weight is no number");
-    policy.order_weights[weight.name()] = weight.value();
+  GW_TRY(weights, weights_from(w.order_weights()));
+  policy.order_weights = std::move(weights);
+  for (const wire::SnapshotPoolOrder& pool : w.pool_orders()) {
+    GW_TRY(own, weights_from(pool.order_weights()));
+    policy.pool_orders[pool.partition()] = {pool.order(), std::move(own), pool.order_version()};
   }
+  GW_TRY(quantum, duration_from(w.quantum_us()));
+  policy.quantum = quantum;
   GW_TRY(fit, fit_from(w.fit()));
   policy.fit = fit;
   policy.max_planned_starts = w.reservations();
@@ -170,7 +197,7 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
 
 void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
   const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
-               cores_kept, shared, shares_suspended, fit, consolidate, grace] = partition;
+               cores_kept, shared, shares_suspended, fit, consolidate, grace, quantum] = partition;
   w->set_name(name);
   set_strings(w->mutable_nodes(), nodes);
   w->set_is_up(is_up);
@@ -187,6 +214,7 @@ void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& part
   w->set_fit(static_cast<uint32_t>(fit));
   w->set_consolidate(static_cast<uint32_t>(consolidate));
   if (grace) w->set_grace_us(grace->us);
+  if (quantum) w->set_quantum_us(quantum->us);
 }
 
 Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
@@ -213,6 +241,10 @@ Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
   if (w.has_grace_us()) {
     GW_TRY(grace, duration_from(w.grace_us()));
     p.grace = grace;
+  }
+  if (w.has_quantum_us()) {
+    GW_TRY(quantum, duration_from(w.quantum_us()));
+    p.quantum = quantum;
   }
   return p;
 }
@@ -264,8 +296,8 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
-               time_min, deadline, remaining, reservation, preemptible, may_move, components, whole, most_tasks,
-               grows_by_node, gang, preemptions, suspends, saves_work, suspended, licenses] = job;
+               time_min, deadline, remaining, attained, counted_at, reservation, preemptible, may_move, components,
+               whole, most_tasks, grows_by_node, gang, preemptions, suspends, saves_work, suspended, licenses] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -281,6 +313,8 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_time_min_us(time_min.us);
   w->set_deadline_us(deadline.us);
   w->set_remaining_us(remaining.us);
+  w->set_attained_us(attained.us);
+  w->set_counted_at_us(counted_at.us);
   w->set_reservation(reservation);
   w->set_preemptible(preemptible);
   w->set_may_move(may_move);
@@ -318,6 +352,10 @@ Status read_times(const wire::SnapshotJob& w, sched::PendingJob& job) {
   job.time_limit = time_limit;
   job.time_min = time_min;
   job.remaining = remaining;
+  GW_TRY(counted_at, time_from(w.counted_at_us()));
+  job.counted_at = counted_at;
+  if (w.attained_us() < 0) return damaged("a job has attained less than no service");
+  job.attained = base::microseconds(w.attained_us());  // GPUs multiply it: it may be longer than any time
   return {};
 }
 

@@ -237,6 +237,8 @@ constexpr MessageBounds kKeyOriginBounds = {"KeyOrigin", {}, kKeyOrigin};
 constexpr FieldBound kFragmentation[] = {text(1, "gpu_type", kNameBytes), u64(2, "gpus"),         real(3, "free_gpus"),
                                          real(4, "unusable_gpus"),        u32(5, "largest_gang"), u32(6, "workload")};
 constexpr MessageBounds kFragmentationBounds = {"Fragmentation", {}, kFragmentation};
+constexpr FieldBound kOrderWeight[] = {text(1, "name", kNameBytes), real(2, "value")};
+constexpr MessageBounds kOrderWeightBounds = {"OrderWeight", {}, kOrderWeight};
 constexpr FieldBound kPartition[] = {
     text(1, "name", kNameBytes, "PartitionName"),
     nodes(2, "nodes", "Nodes"),
@@ -272,6 +274,9 @@ constexpr FieldBound kPartition[] = {
     u32(32, "total_gpus"),
     parts(33, "fragmentation", 1'000, kFragmentationBounds),
     flag(34, "share_suspended_gpus"),
+    text(35, "order", kNameBytes),
+    parts(36, "order_weights", 64, kOrderWeightBounds),
+    length(37, "quantum_us", "Quantum"),
 };
 constexpr FieldBound kCreatePartition[] = {part(1, "partition", kPartitionBounds)};
 constexpr MessageBounds kCreatePartitionBounds = {"CreatePartitionRequest", {}, kCreatePartition};

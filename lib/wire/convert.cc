@@ -282,6 +282,13 @@ Partition to_wire(const model::Partition& p) {
   w.set_exclusive(p.exclusive);
   w.set_lease_us(p.lease.us);
   if (p.grace) w.set_grace_us(p.grace->us);
+  w.set_order(p.order);
+  for (const auto& [name, value] : p.order_weights) {
+    OrderWeight* weight = w.add_order_weights();
+    weight->set_name(name);
+    weight->set_value(value);
+  }
+  if (p.quantum) w.set_quantum_us(p.quantum->us);
   return w;
 }
 
@@ -319,6 +326,9 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   p.exclusive = w.exclusive();
   p.lease.us = w.lease_us();
   if (w.has_grace_us()) p.grace = base::Duration{w.grace_us()};
+  p.order = w.order();
+  for (const OrderWeight& weight : w.order_weights()) p.order_weights[weight.name()] = weight.value();
+  if (w.has_quantum_us()) p.quantum = base::Duration{w.quantum_us()};
   return p;
 }
 

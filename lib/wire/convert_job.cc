@@ -411,6 +411,10 @@ JobStatus stored_status(const model::Job& job) {
   w.set_derived_code(job.derived_exit.code);
   w.set_derived_signo(job.derived_exit.signo);
   set_waits(*w.mutable_waited(), job.waited);
+  if (job.service == model::Service{}) return w;
+  w.mutable_service()->set_done_us(job.service.done.us);
+  w.mutable_service()->set_rate(job.service.rate);
+  w.mutable_service()->set_since_us(job.service.since.us);
   return w;
 }
 
@@ -443,6 +447,7 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.last_failure = w.last_failure();
   job.derived_exit = {w.derived_code(), w.derived_signo()};
   job.waited = waits_from(w.waited());
+  job.service = {base::microseconds(w.service().done_us()), w.service().rate(), base::Time{w.service().since_us()}};
   return unmet_from_wire(w, job.unmet);
 }
 

@@ -7,7 +7,7 @@ namespace {
 class FifoSkip final : public Order {
  public:
   std::string_view name() const override { return "fifo_skip"; }
-  double score(const PendingJob& job, const OrderContext&) const override { return boost(job); }
+  double score(const JobFacts& facts, const OrderContext&) const override { return boost(facts.job); }
 };
 
 }  // namespace

@@ -7,14 +7,14 @@ namespace {
 class Lifo final : public Order {
  public:
   std::string_view name() const override { return "lifo"; }
-  double score(const PendingJob& job, const OrderContext&) const override { return -key(job); }
+  double score(const JobFacts& facts, const OrderContext&) const override { return -key(facts); }
   /// A step of nice or of a QOS's priority is more than any time of submission in seconds.
-  double key(const PendingJob& job) const override {
-    return -(boost(job) * 1e10 + static_cast<double>(job.submitted.seconds()));
+  double key(const JobFacts& facts) const override {
+    return -(boost(facts.job) * 1e10 + static_cast<double>(facts.job.submitted.seconds()));
   }
-  std::vector<ScorePart> parts(const PendingJob& job, const OrderContext&) const override {
-    return {{"priority of the QOS less nice", boost(job), 1e10},
-            {"submitted", static_cast<double>(job.submitted.seconds()), 1}};
+  std::vector<ScorePart> parts(const JobFacts& facts, const OrderContext&) const override {
+    return {{"priority of the QOS less nice", boost(facts.job), 1e10},
+            {"submitted", static_cast<double>(facts.job.submitted.seconds()), 1}};
   }
 };
 

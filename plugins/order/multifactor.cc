@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
 #include "plugins/order/support.h"
 
 namespace gw::sched {
@@ -21,13 +20,14 @@ class Multifactor final : public Order {
     return kDefaults;
   }
   std::string_view name() const override { return "multifactor"; }
-  bool looks_at_users() const override { return weight("fair_share") != 0; }
-  double score(const PendingJob& job, const OrderContext& context) const override {
+  Needs needs() const override { return {.users = weight("fair_share") != 0}; }
+  double score(const JobFacts& facts, const OrderContext& context) const override {
     double sum = 0;
-    for (const ScorePart& part : parts(job, context)) sum += part.product();
+    for (const ScorePart& part : parts(facts, context)) sum += part.product();
     return sum;
   }
-  std::vector<ScorePart> parts(const PendingJob& job, const OrderContext& context) const override {
+  std::vector<ScorePart> parts(const JobFacts& facts, const OrderContext& context) const override {
+    const PendingJob& job = facts.job;
     return {{"age", age(job, context), weight("age")},
             {"fair_share", fair_share(job, context), weight("fair_share")},
             {"size", size(job, context), weight("size")},
@@ -39,10 +39,7 @@ class Multifactor final : public Order {
  private:
   Weights weights_;
 
-  double weight(const std::string& name) const {
-    const auto it = weights_.find(name);
-    return it != weights_.end() ? it->second : defaults().at(name);
-  }
+  double weight(const std::string& name) const { return weight_of(weights_, defaults(), name); }
   double age(const PendingJob& job, const OrderContext& context) const {
     const double hours = static_cast<double>((context.now - job.eligible).us) / 3.6e9;
     return std::clamp(hours / std::max(weight("max_age_hours"), 1e-9), 0.0, 1.0);
@@ -72,17 +69,8 @@ class Multifactor final : public Order {
   }
 };
 
-base::Status check_weights(const Weights& weights) {
-  const std::vector<std::string> known(std::begin(multifactor_order::kWeightNames),
-                                       std::end(multifactor_order::kWeightNames));
-  for (const auto& [name, value] : weights)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return base::invalid("unknown weight " + name, base::did_you_mean(name, known));
-  return {};
-}
-
 base::Result<std::shared_ptr<const Order>> make_multifactor(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights));
+  GW_TRY_STATUS(check_weights(weights, multifactor_order::kWeightNames));
   return std::make_shared<const Multifactor>(weights);
 }
 

@@ -7,9 +7,9 @@ namespace {
 class Shortest final : public Order {
  public:
   std::string_view name() const override { return "shortest"; }
-  double score(const PendingJob& job, const OrderContext&) const override { return -remaining_seconds(job); }
-  double key(const PendingJob& job) const override { return remaining_seconds(job); }
-  bool looks_at_durations() const override { return true; }
+  double score(const JobFacts& facts, const OrderContext&) const override { return -remaining_seconds(facts); }
+  double key(const JobFacts& facts) const override { return remaining_seconds(facts); }
+  Needs needs() const override { return {.durations = true}; }
 };
 
 }  // namespace

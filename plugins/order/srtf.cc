@@ -7,10 +7,13 @@ namespace {
 class Srtf final : public Order {
  public:
   std::string_view name() const override { return "srtf"; }
-  double score(const PendingJob& job, const OrderContext&) const override { return -remaining_seconds(job); }
-  double key(const PendingJob& job) const override { return remaining_seconds(job); }
-  bool looks_at_durations() const override { return true; }
+  double score(const JobFacts& facts, const OrderContext&) const override { return -remaining_seconds(facts); }
+  double key(const JobFacts& facts) const override { return remaining_seconds(facts); }
+  Needs needs() const override { return {.durations = true}; }
   bool is_preemptive() const override { return true; }
+  Yields yields(const JobFacts& running, const JobFacts& waiting) const override {
+    return is_behind(running, waiting, key(running), key(waiting)) ? Yields::kNow : Yields::kNo;
+  }
 };
 
 }  // namespace

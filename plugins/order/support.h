@@ -1,16 +1,43 @@
 // What several orders share.
 #pragma once
 
+#include <algorithm>
+#include <span>
+
+#include "base/text.h"
 #include "sched/queue/order.h"
 
 namespace gw::sched {
 
 /// Seconds still to run, as far as is known; very long if not.
-inline double remaining_seconds(const PendingJob& job) {
-  const Duration d = job.remaining != base::kUnlimited ? job.remaining : job.time_limit;
-  return d == base::kUnlimited ? 1e15 : static_cast<double>(d.us) / 1e6;
+inline double remaining_seconds(const JobFacts& facts) {
+  return facts.remaining == base::kUnlimited ? 1e15 : static_cast<double>(facts.remaining.us) / 1e6;
 }
 
 inline double boost(const PendingJob& job) { return static_cast<double>(job.qos_priority - job.nice); }
+
+/// Is the running job served after the waiting one: of a lower submitted priority, or of the same and a larger key?
+inline bool is_behind(const JobFacts& running, const JobFacts& waiting, double running_key, double waiting_key) {
+  if (running.job.priority != waiting.job.priority) return running.job.priority < waiting.job.priority;
+  return running_key > waiting_key;
+}
+
+/// GPU-seconds still to come; very many if that is not known.
+inline double remaining_service(const JobFacts& facts) { return remaining_seconds(facts) * std::max(facts.gpus, 1e-3); }
+
+/// Errors: a weight that is not among the order's names (GW_ORDER_WEIGHTS).
+inline base::Status check_weights(const Weights& weights, std::span<const std::string_view> names) {
+  const std::vector<std::string> known(names.begin(), names.end());
+  for (const auto& [name, value] : weights)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return base::invalid("unknown weight " + name, base::did_you_mean(name, known));
+  return {};
+}
+
+/// A weight, or its default.
+inline double weight_of(const Weights& weights, const Weights& defaults, const std::string& name) {
+  const auto it = weights.find(name);
+  return it != weights.end() ? it->second : defaults.at(name);
+}
 
 }  // namespace gw::sched

@@ -83,7 +83,10 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
   GW_TRY(file, config::parse_cluster(text + "]\n", options.compare));
   sim::Users users;
   GW_TRY(cluster, sim::build_cluster(file.cluster, topology_loader(options.compare), users, order_maker(options)));
-  if (has_key(over, "partitions")) input.partitions = cluster.partitions;
+  if (has_key(over, "partitions")) {
+    input.partitions = cluster.partitions;
+    input.policy.pool_orders = cluster.policy.pool_orders;
+  }
   const config::ScenarioPolicy& written = file.cluster.policy;
   if (written.order || !written.order_weights.empty()) {
     input.policy.order = cluster.policy.order;
@@ -93,6 +96,7 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
   if (written.fit != model::Fit::kDefault) input.policy.fit = cluster.policy.fit;
   if (written.reservations) input.policy.max_planned_starts = *written.reservations;
   if (written.candidates) input.policy.candidates = *written.candidates;
+  if (written.quantum) input.policy.quantum = *written.quantum;
   if (written.grace) input.policy.grace = *written.grace;
   if (written.reclaim_delay_max) input.policy.reclaim_delay_max = *written.reclaim_delay_max;
   if (written.preemptions_per_hour) input.policy.preemptions_per_hour = *written.preemptions_per_hour;

@@ -142,6 +142,13 @@ int wrong(const client::Program& program, const base::Error& error) {
   return kExitWrongInput;
 }
 
+void tell_other_version(const client::Program& program, const std::string& order, const std::string& there,
+                        const std::string& here) {
+  if (there != here)
+    client::print_note(program, fmt::format("warning: the controller had version {} of order {}, here is {}",
+                                            base::printable(there), base::printable(order), here));
+}
+
 }  // namespace
 
 Result<Snapshot> load_snapshot(const client::Program& program, const SimulateOptions& options) {
@@ -153,9 +160,12 @@ Result<Snapshot> load_snapshot(const client::Program& program, const SimulateOpt
   const std::string version = input.policy.order_version;
   const sched::Weights weights = input.policy.order_weights;
   GW_TRY_STATUS(orders_of(options).set(input.policy, input.order, weights));
-  if (input.policy.order_version != version)
-    client::print_note(program, fmt::format("warning: the controller had version {} of order {}, here is {}",
-                                            base::printable(version), input.order, input.policy.order_version));
+  tell_other_version(program, input.order, version, input.policy.order_version);
+  for (auto& [partition, pool] : input.policy.pool_orders) {
+    GW_TRY(chosen, orders_of(options).choose(pool.name, pool.weights));
+    tell_other_version(program, pool.name, pool.version, chosen.version);
+    pool = std::move(chosen);
+  }
   return std::move(snapshot);
 }
 

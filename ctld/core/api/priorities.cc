@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -13,6 +15,7 @@
 #include "ctld/core/shared/sight.h"
 #include "sched/queue/order_facts.h"
 #include "sched/quota/quota_tree.h"
+#include "sched/quota/usage.h"
 
 namespace gw::ctld {
 
@@ -27,10 +30,34 @@ int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::Sc
   return std::llround(std::clamp(sum, -kMost, kMost));
 }
 
-void describe_priority(const Core& core, const sched::OrderFacts& facts, const model::Job& job,
+/// What users run, by QOS, partition and user.
+using Held = std::map<std::tuple<std::string, std::string, uint32_t>, double>;
+
+/// Empty where no order goes by it.
+Held held_by_users(const Core& core) {
+  Held out;
+  if (!core.planning.orders.need(&sched::Needs::holdings)) return out;
+  for (const auto& [id, job] : core.jobs.all())
+    if (const model::Placed* placed = job.placed(); placed != nullptr && !is_suspended(job))
+      out[{job.spec.qos, placed->partition, job.spec.uid}] +=
+          static_cast<double>(sched::usage_rate(placed->allocation)) / 1e6;
+  return out;
+}
+
+std::vector<sched::ScorePart> parts_of(const Core& core, const sched::OrderFacts& facts, const sched::PendingJob& job) {
+  return core.planning.orders.of(job).parts(sched::waiting_facts(job, facts.context().now), facts.context());
+}
+
+void describe_priority(const Core& core, const sched::OrderFacts& facts, const Held& held, const model::Job& job,
                        wire::JobPriority& out) {
   const sched::PendingJob pending = pending_of(core, job);
-  const std::vector<sched::ScorePart> parts = core.settings.policy.order->parts(pending, facts.context());
+  const sched::Order& order = core.planning.orders.of(pending);
+  sched::JobFacts own = sched::waiting_facts(pending, facts.context().now);
+  const auto runs = held.find({pending.qos, pending.partitions.front(), pending.uid});
+  own.held_by_user = runs == held.end() ? 0 : runs->second;
+  const std::vector<sched::ScorePart> parts = order.parts(own, facts.context());
+  const bool is_clusters = &order == &core.planning.orders.cluster();  // whose parts the list names
+  out.set_order(std::string(order.name()));
   out.set_id(job.id.value);
   out.set_uid(job.spec.uid);
   out.set_user(job.spec.user);
@@ -40,17 +67,19 @@ void describe_priority(const Core& core, const sched::OrderFacts& facts, const m
   out.set_tier(sched::best_tier(core.ledger.capacity(), pending));
   out.set_submitted_priority(pending.priority);
   out.set_priority(shown_priority(pending, parts));
-  out.set_score(core.settings.policy.order->score(pending, facts.context()));
-  if (parts.size() > 1)
+  out.set_score(order.score(own, facts.context()));
+  if (parts.size() > 1 && is_clusters)
     for (const sched::ScorePart& part : parts) out.add_factors(part.factor);
   out.set_submitted_us(job.submitted.us);
 }
 
 /// What the parts of the score are called and weigh.
 void describe_order(const Core& core, const sched::OrderFacts& facts, wire::ListPrioritiesReply& list) {
-  list.set_order(std::string(core.settings.policy.order->name()));
+  const sched::Order& order = core.planning.orders.cluster();
+  list.set_order(std::string(order.name()));
+  const sched::PendingJob none;  // names and weights are the same for all
   const std::vector<sched::ScorePart> parts =
-      core.settings.policy.order->parts({}, facts.context());  // of no job: names and weights
+      order.parts(sched::waiting_facts(none, facts.context().now), facts.context());
   for (const sched::ScorePart& part : parts) {
     if (parts.size() < 2) break;
     list.add_names(part.name);
@@ -66,8 +95,7 @@ void show_priority(const Core& core, const sched::OrderFacts& facts, const model
     // runs, too, since it is part of the rank.
     sched::PendingJob placed = pending_of(core, job);
     placed.eligible = placed.eligible + (facts.context().now - std::max(job.placed()->placed, placed.eligible));
-    shown.mutable_spec()->set_priority(
-        shown_priority(placed, core.settings.policy.order->parts(placed, facts.context())));
+    shown.mutable_spec()->set_priority(shown_priority(placed, parts_of(core, facts, placed)));
     return;
   }
   const model::Job& ranked = leader_of(core, job);
@@ -75,26 +103,26 @@ void show_priority(const Core& core, const sched::OrderFacts& facts, const model
     // As its tasks are: it is never before the scheduler itself.
     const sched::PendingJob pending = pending_of(core, job);
     return shown.mutable_status()->mutable_waiting()->set_priority(
-        shown_priority(pending, core.settings.policy.order->parts(pending, facts.context())));
+        shown_priority(pending, parts_of(core, facts, pending)));
   }
   if (!core.feed.has_queued(ranked.id) || job.waiting() == nullptr) return;  // a suspended job is in line, too
   const sched::PendingJob pending = pending_of(core, ranked);
-  shown.mutable_status()->mutable_waiting()->set_priority(
-      shown_priority(pending, core.settings.policy.order->parts(pending, facts.context())));
+  shown.mutable_status()->mutable_waiting()->set_priority(shown_priority(pending, parts_of(core, facts, pending)));
 }
 
 void list_priorities(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   const SeenJobs seen = Sight(core, caller).jobs();
   auto filter = with_all_meant(core, seen, request.list_priorities().filter());
   if (!filter) return core.out.refuse(conn, request.id(), filter.error());
-  auto fill = [&core, cursor = JobCursor(std::move(*filter), seen)](Time at, ListPiece& piece) mutable {
+  auto fill = [&core, held = held_by_users(core), cursor = JobCursor(std::move(*filter), seen)](
+                  Time at, ListPiece& piece) mutable {
     const sched::OrderFacts facts(at, core.ledger.capacity(), core.usage.last_sent_users());
     wire::ListPrioritiesReply& list = *piece.reply.mutable_list_priorities();
     list.set_now_us(at.us);
     while (const model::Job* job = cursor.next(core.jobs.all(), piece)) {
       if (!core.feed.has_queued(job->id)) continue;
       wire::JobPriority& out = *list.add_jobs();
-      describe_priority(core, facts, *job, out);
+      describe_priority(core, facts, held, *job, out);
       piece.added(out.ByteSizeLong());
     }
     for (uint32_t id : cursor.take_unknown()) list.add_unknown_ids(id);

@@ -41,6 +41,16 @@ void emit_extension(Core& core, const Job& job, const Extension& extension, cons
   if (extension.until) core.ledger.expect_end(extension.id, extension.until, true);
 }
 
+namespace {
+
+/// Its service grows by more or less from now on.
+void tell_of_service(Core& core, Job& job) {
+  count_service(core, job);
+  core.feed.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(core, job))});
+}
+
+}  // namespace
+
 void commit_growth(Core& core, const sched::Grow& grow) {
   Job* job = core.jobs.find(grow.gang);
   if (job == nullptr || job->state != JobState::kRunning || !job->spec.request.elastic || !core.stored.fault.empty() ||
@@ -71,6 +81,7 @@ void commit_growth(Core& core, const sched::Grow& grow) {
   core.placements.put(share.node, job->id);
   emit_extension(core, *job, extension_kept, share, core.now);
   charge(core, *job, {}, {{share}});
+  tell_of_service(core, *job);
   core.rows.job_coalesced(*job);
   core.rows.run_node(*job, share.node);
   core.out.job_event(*job, "grows", fmt::format("{} joins it", share.name));
@@ -150,6 +161,7 @@ bool extension_gone(Core& core, Job& job, NodeId node, const std::string& why) {
     core.rows.run_left(job, share->name);
     shares.erase(share);
   }
+  tell_of_service(core, job);
   core.out.job_event(job, "smaller",
                      fmt::format("without {}{}: {} nodes", core.nodes.name_of(node),
                                  was_told || why.empty() ? "" : ", " + why, placed.allocation.shares.size()));

@@ -45,7 +45,7 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
 }  // namespace
 
 bool splits_by_user(const Core& core) {
-  return core.settings.policy.order->looks_at_users() ||
+  return sched::looks_at_users(core.planning.orders) ||
          std::any_of(core.planning.tree.begin(), core.planning.tree.end(),
                      [](const Qos& q) { return q.max_jobs_per_user > 0 || !q.limit_per_user.empty(); });
 }
@@ -159,6 +159,8 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.eligible = job.eligible;
   out.preemptions = job.preemptions;
   if (job.placed() != nullptr) out.saved = job.placed()->saved;
+  out.attained = job.service.done;
+  out.counted_at = job.service.since;
   out.time_limit = job.spec.time_limit;
   out.time_min = job.spec.time_min;
   out.deadline = job.spec.deadline;

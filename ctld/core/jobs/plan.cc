@@ -115,6 +115,7 @@ bool commit_start(Core& core, const sched::Start& start) {
     core.placements.put(share.node, job->id);
   }
   job->phase = std::move(placed);
+  count_service(core, *job);
   core.rows.run(*job);
   if (job->placed()->uncut_limit.us != 0) core.rows.job_and_spec(*job);
   std::string text = fmt::format("attempt {} in {} on {}", job->attempt, start.partition,

@@ -59,6 +59,7 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
   waiting.since = core.now;
   waiting.nomination = std::move(job.placed()->moves_to);
   job.phase = std::move(waiting);
+  count_service(core, job);
   job.eligible = {};
   job.last_failure = outcome.detail;
   if (had_started)
@@ -342,6 +343,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   ended.outcome = std::move(outcome);
   if (const model::TaskSet* left = core.jobs.arrays().tasks_of(job)) ended.never_made = *left;
   job.phase = std::move(ended);
+  count_service(core, job);
   core.clients.charges.end(job.id);
   core.timers.set(
       {job.ended()->ended + core.settings.retention.environments, TimerKind::kEnvironment, job.id.value, job.attempt});

@@ -63,6 +63,7 @@ void set_suspended(Core& core, Job& job) {
   s.shares_gpus = partition != core.partitions.all.end() && partition->second.share_suspended_gpus;
   s.kept_id = core.jobs.take_holding_id();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(job.id, share.node);
+  count_service(core, job);
   hold_kept(core, job, held_by(job));
   charge(core, job, placed.allocation, held_by(job));
   if (s.for_job != 0) count_preempted_run(core, job, 0);
@@ -169,6 +170,7 @@ bool go_on(Core& core, Job& job) {
   placed.moves_to.reset();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.kept_id, share.node);
   core.placements.drop_holding(was.kept_id);
+  count_service(core, job);
   const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
   (void)core.ledger.hold({job.id, placed.partition, placed.allocation, begun, end,
                           std::make_shared<const sched::PendingJob>(pending_of(core, job))});

@@ -1,6 +1,7 @@
 // See usage.h.
 #include "ctld/core/jobs/usage.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ctld/core/jobs/facts.h"
@@ -21,6 +22,16 @@ void charge_again(Core& core, const model::Job& job, const model::Allocation& he
   const model::JobSpec& spec = job.spec;
   core.usage.resume_rate(core.now, spec.uid, spec.qos, sched::usage_rate(held));
   core.gpu_budgets.resume_rate(spec.user, spec.qos, core.quotas, sched::gpu_rate(held));
+}
+
+void count_service(Core& core, model::Job& job) {
+  model::Service& s = job.service;
+  if (s.rate > 0) {
+    const auto us = static_cast<double>(std::max(core.now - s.since, base::Duration{}).us);
+    s.done = s.done + base::microseconds(static_cast<int64_t>(us * static_cast<double>(s.rate) / 1e6));
+  }
+  s.rate = job.placed() == nullptr ? 0 : sched::usage_rate(held_by(job));
+  s.since = job.placed() == nullptr ? base::Time{} : core.now;
 }
 
 void discharge(Core& core, const model::Job& job, NodeId node) {
@@ -48,7 +59,7 @@ void usage_due(Core& core) {
 
 void publish_usage(Core& core) {
   const Time at = sched::usage_period_start(core.now);
-  if (auto news = core.usage.news(at, core.settings.policy.order->looks_at_users(),
+  if (auto news = core.usage.news(at, core.planning.orders.need(&sched::Needs::users),
                                   core.settings.policy.fairness_over_time > 0))
     core.feed.tell(std::move(*news));
 }

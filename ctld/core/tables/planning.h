@@ -42,6 +42,7 @@ struct KeptWaits {
 
 struct Planning {
   std::vector<model::Qos> tree;  ///< Of quotas, as the scheduler was told.
+  sched::Orders orders;          ///< Which order ranks whom, as the scheduler was told.
   uint64_t quota_epoch = 0;      ///< When that, or the QOS of a job, changed last.
   std::map<sched::ClassKey, WaitInfo> class_waits;
   base::Time planned;                                    ///< When the latest plan was made, by which classes are named.

@@ -83,7 +83,8 @@ void add_state(Record& r, const JobRow& row, bool detail) {
   r.line()
       .put(key("on-preempt"), on_preempt_of(job))
       .put("Preemptions", job.status().preemptions())
-      .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)));
+      .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)))
+      .put("AttainedGpuSeconds", fmt::format("{:.1f}", attained_gpu_seconds(job, row.now)));
   if (const std::string waited = waited_text(job); !waited.empty()) r.line().put("WaitedFor", waited);
   if (job.status().waiting().has_start_range())
     r.line().put("StartRange", start_range(job)).put("LikelyStart", likely_start(job));

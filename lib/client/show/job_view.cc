@@ -391,6 +391,12 @@ std::string_view on_preempt_of(const wire::Job& job) {
 
 double lost_gpu_seconds(const wire::Job& job) { return static_cast<double>(job.status().lost_gpu_ms()) / 1e3; }
 
+double attained_gpu_seconds(const wire::Job& job, base::Time now) {
+  const wire::Service& s = job.status().service();
+  const double running_s = s.rate() > 0 ? static_cast<double>(std::max(now.us - s.since_us(), int64_t{0})) / 1e6 : 0;
+  return static_cast<double>(s.done_us()) / 1e6 + running_s * static_cast<double>(s.rate()) / 1e6;
+}
+
 std::string tres_memory(uint64_t mb) {
   constexpr std::string_view kUnits = "MGTPE";
   size_t unit = 0;

@@ -111,6 +111,8 @@ std::string fit_of(const wire::Job& job);
 std::string_view on_preempt_of(const wire::Job& job);
 /// Seconds of whole GPUs whose work it lost by that.
 double lost_gpu_seconds(const wire::Job& job);
+/// Time multiplied by GPUs that it has had until `now`, in all its runs.
+double attained_gpu_seconds(const wire::Job& job, base::Time now);
 /// Output path with patterns filled in as far as they are known.
 std::string stdout_path(const wire::Job& job);
 std::string stderr_path(const wire::Job& job);

@@ -157,6 +157,10 @@ std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
       .put("SharedGpus", p.allow_shared_gpus() ? "YES" : "NO")
       .put("Consolidate", model::name(static_cast<model::Consolidate>(
                               std::min(p.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun)))));
+  if (!p.order().empty() || p.has_quantum_us())
+    r.line()
+        .put("Order", or_else(p.order(), "default"))
+        .put("Quantum", p.has_quantum_us() ? base::format_duration({p.quantum_us()}) : "default");
   if (p.lease_us() != 0) r.line().put("Lease", base::format_duration({p.lease_us()}));
   r.end();
   return out;

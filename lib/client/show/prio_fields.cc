@@ -157,7 +157,8 @@ std::string priorities_json(const wire::ListPrioritiesReply& list) {
                 {"user_id", job.uid()},         {"account", job.account()},
                 {"partition", job.partition()}, {"qos", job.qos()},
                 {"tier", job.tier()},           {"submitted_priority", job.submitted_priority()},
-                {"priority", job.priority()},   {"score", plain(job.score())}};
+                {"priority", job.priority()},   {"score", plain(job.score())},
+                {"order", job.order()}};
     one["parts"] = Json::object();
     for (int i = 0; i < std::min(parts, job.factors_size()); ++i)
       one["parts"][list.names(i)] = {{"factor", plain(job.factors(i))},

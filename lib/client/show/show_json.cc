@@ -165,6 +165,7 @@ void add_state(Json& j, const JobRow& row) {
   j["restart_count"] = job.status().restarts();
   j["preemption_count"] = job.status().preemptions();
   j["lost_gpu_seconds"] = lost_gpu_seconds(job);
+  j["attained_gpu_seconds"] = attained_gpu_seconds(job, row.now);
   j["waited_for"] = Json::object();
   for (const auto& [cause, seconds] : waited_seconds(job)) j["waited_for"][std::string(model::name(cause))] = seconds;
   const auto range = start_range_seconds(job);
@@ -321,6 +322,8 @@ Json partition_object(const wire::Partition& p) {
           {"lease", p.lease_us() / 1'000'000},
           {"consolidate", model::name(static_cast<model::Consolidate>(
                               std::min(p.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun))))},
+          {"order", p.order().empty() ? Json(nullptr) : Json(p.order())},
+          {"quantum", p.has_quantum_us() ? Json(static_cast<double>(p.quantum_us()) / 1e6) : Json(nullptr)},
           {"total_cpus", p.total_cpus()},
           {"total_nodes", p.total_nodes()},
           {"total_gpus", p.total_gpus()}};

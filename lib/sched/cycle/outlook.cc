@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "sched/queue/order_facts.h"
+#include "sched/view/standings.h"
 #include "sched/view/what_if.h"
 
 namespace gw::sched {
@@ -103,27 +103,34 @@ std::vector<JobId> waits_for(const Capacity& capacity, const Outlook& outlook) {
   return out;
 }
 
+double score_of(const ClusterView& view, const Standings& standings, const PendingJob& job) {
+  return view.orders().of(job).score(standings.of(job, view.quota().tree().leaf_of(job.qos)), standings.context());
+}
+
 /// An order may weigh nice: with as much of it the other would not be first.
-bool is_by_nice(const ClusterView& view, const OrderFacts& facts, const PendingJob& other, const PendingJob& job) {
+bool is_by_nice(const ClusterView& view, const Standings& standings, const PendingJob& other, const PendingJob& job) {
   PendingJob as_nice = other;
   as_nice.nice = job.nice;
-  return view.order().score(as_nice, facts.context()) <= view.order().score(job, facts.context());
+  return score_of(view, standings, as_nice) <= score_of(view, standings, job);
 }
 
 /// How the queue compares them, apart from the quotas: nothing of it puts the other first.
-std::optional<AheadBy> rule_between(const ClusterView& view, const OrderFacts& facts, const PendingJob& other,
+std::optional<AheadBy> rule_between(const ClusterView& view, const Standings& standings, const PendingJob& other,
                                     const PendingJob& job) {
   const auto first_of = [](auto a, auto b, AheadBy rule) -> std::optional<std::optional<AheadBy>> {
     if (a == b) return std::nullopt;
     return std::optional(a > b ? std::optional(rule) : std::nullopt);
   };
-  const double score = view.order().score(other, facts.context()), own = view.order().score(job, facts.context());
+  // Heads of different lines are compared without what their orders say of them.
+  const bool in_line = view.orders().number_of(other) == view.orders().number_of(job);
+  const double score = in_line ? score_of(view, standings, other) : 0;
+  const double own = in_line ? score_of(view, standings, job) : 0;
   for (const auto& found :
        {first_of(best_tier(view.capacity(), other), best_tier(view.capacity(), job), AheadBy::kTier),
         first_of(other.priority, job.priority, AheadBy::kPriority), first_of(score, own, AheadBy::kOrder),
         first_of(job.nice, other.nice, AheadBy::kNice), first_of(job.submitted, other.submitted, AheadBy::kSubmitted),
         first_of(job.id, other.id, AheadBy::kSubmitted)})
-    if (found) return *found == AheadBy::kOrder && is_by_nice(view, facts, other, job) ? AheadBy::kNice : *found;
+    if (found) return *found == AheadBy::kOrder && is_by_nice(view, standings, other, job) ? AheadBy::kNice : *found;
   return std::nullopt;
 }
 
@@ -136,7 +143,7 @@ bool share_a_partition(const PendingJob& a, const PendingJob& b) {
 /// `planned`: in the order in which they were planned: who is behind the job in it is not before the job.
 std::vector<Ahead> ahead_of(const ClusterView& view, const PendingJob& job, const Plan& plan) {
   std::vector<Ahead> out;
-  const OrderFacts facts(plan.at, view.capacity(), view.usage());
+  const Standings standings(view, plan.at);
   const QuotaTree& tree = view.quota().tree();
   std::set<JobId> nominated;
   for (const auto& [made, nomination] : view.nominations()) nominated.insert(nomination.job);
@@ -146,7 +153,7 @@ std::vector<Ahead> ahead_of(const ClusterView& view, const PendingJob& job, cons
     if (other == nullptr || !share_a_partition(*other, job)) continue;
     Ahead ahead{planned.job, AheadBy::kNominated, planned.start, planned.partition};
     if (!nominated.contains(planned.job)) {
-      const auto rule = rule_between(view, facts, *other, job);
+      const auto rule = rule_between(view, standings, *other, job);
       const bool is_elsewhere = tree.leaf_of(other->qos) != tree.leaf_of(job.qos);
       if (!rule && !is_elsewhere) continue;
       ahead.rule = is_elsewhere ? AheadBy::kQuota : *rule;

@@ -73,7 +73,7 @@ void Pass::serve_queue() {
   session_.change_at(view_.cursor().next_change());
   (void)session_.trial.take_changed_leaves();  // all have just been ranked
   for (bool are_served = impatient.empty(); !session_.plan.exhausted;) {
-    const auto turn = queue_order_.pop();
+    const auto turn = take_turn();
     if (!are_served && (!turn || !is_guaranteed(*turn))) {
       are_served = true;
       for (const ClassHead& first : impatient) serve(first);
@@ -81,6 +81,17 @@ void Pass::serve_queue() {
       break;
     }
     if (turn) serve(*turn);
+  }
+}
+
+/// Whoever has got more in this pass may stand behind others by now.
+std::optional<ClassHead> Pass::take_turn() {
+  for (;;) {
+    const auto turn = queue_order_.pop();
+    if (!turn || !session_.orders().need(&Needs::holdings)) return turn;
+    const auto present = next_turn(progress_[turn->number]);
+    if (!present || present->rank == turn->rank) return turn;
+    queue_order_.put(*present);
   }
 }
 
@@ -104,7 +115,7 @@ std::set<JobId> jobs_in_way(const Session& session) {
   constexpr size_t kMostFirst = 64;
   size_t first = 0;
   for (const auto& [where, job] : session.in_line.first_blocked)
-    if (first++ < kMostFirst || session.order().is_strict()) out.insert(job);
+    if (first++ < kMostFirst || session.orders().in(where.second).is_strict()) out.insert(job);
   return out;
 }
 
@@ -127,9 +138,14 @@ std::optional<ClassHead> Pass::next_turn(Progress& progress) {
   while (progress.next != c.members.end() && session_.honoured.contains(progress.next->second.id)) ++progress.next;
   if (progress.next == c.members.end()) return std::nullopt;
   const PendingJob& job = progress.next->second;
-  ClassHead turn{best_tier(view_.capacity(), job), progress.next->first,
-                 static_cast<uint32_t>(&progress - progress_.data()), progress.leaf, &progress.amounts};
-  turn.rank.key = -session_.order().score(job, session_.facts.context());
+  ClassHead turn{best_tier(view_.capacity(), job),
+                 progress.next->first,
+                 static_cast<uint32_t>(&progress - progress_.data()),
+                 progress.leaf,
+                 &progress.amounts,
+                 session_.orders().number_of(job)};
+  const JobFacts facts = session_.standings.of(job, progress.leaf);
+  turn.rank.key = -comparable(session_.orders().of(job).score(facts, session_.standings.context()));
   return turn;
 }
 
@@ -163,7 +179,7 @@ void Pass::look_at(Progress& progress, Served& served, bool is_passed) {
   const bool is_waiting = outcome == Outcome::kLimited || outcome == Outcome::kBlocked;
   if (is_waiting && !is_passed) view_.cursor().pass_by(job_class, outcome == Outcome::kLimited);
   if (outcome == Outcome::kLimited) {  // and so the rest of the class
-    if (session_.order().is_strict()) session_.block(served);
+    if (session_.orders().is_strict_for(served.job)) session_.block(served);
     return;
   }
   if (outcome == Outcome::kBlocked) {

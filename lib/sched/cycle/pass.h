@@ -41,6 +41,7 @@ class Pass {
 
   void open();
   void serve_queue();
+  std::optional<ClassHead> take_turn();
   bool is_guaranteed(const ClassHead& turn) const;
   void end();
   std::optional<ClassHead> next_turn(Progress& progress);

@@ -99,44 +99,42 @@ Evicted victims_by_quota(Session& session, const Served& served, const Partition
 
 // ---- By the order's right
 
-/// A running job as its order would rank it now.
-PendingJob at_present(const PendingJob& job, Time started, Time now) {
-  PendingJob out = job;
-  const auto less = [&](Duration d) { return d == base::kUnlimited ? d : std::max(d - (now - started), Duration{}); };
-  out.remaining = less(job.remaining);
-  out.time_limit = less(job.time_limit);
-  return out;
+/// Before then it yields to nobody.
+Time yields_from(const Session& session, const JobFacts& running, const PartitionFacts& partition, Yields how,
+                 uint32_t leaf) {
+  Duration least = session.quotas().tree().qos(leaf).min_runtime;
+  if (how == Yields::kAtQuantum) least = std::max(least, partition.quantum.value_or(session.view.policy().quantum));
+  return running.since + least;
 }
 
-/// Jobs of the same QOS that the order ranks behind the served job, the last first.
-std::vector<JobId> outranked(const Session& session, const Served& served, const PartitionFacts& partition) {
+/// Jobs of the same QOS that yield to the served job by the partition's order, the last first.
+std::vector<JobId> outranked(Session& session, const Served& served, const PartitionFacts& partition) {
   const PendingJob& job = served.job;
-  const QuotaTree& tree = session.quotas().tree();
-  const double mine = session.order().score(job, session.facts.context());
+  const Order& order = session.orders().in(partition.name);
+  const JobFacts waiting = session.standings.of(job, served.leaf);
   const int32_t tier = best_tier(session.capacity(), job);
-  std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, JobId>> ranked;
-  for (const auto& [id, running] : session.view.running()) {
-    if (!is_preemptible(session, id, *running) || running->gang || running->suspended ||
-        tree.leaf_of(running->qos) != served.leaf)
-      continue;
-    const Holding& holding = session.capacity().holdings().at(id);
-    if (holding.partition != partition.name || running->priority > job.priority) continue;
-    if (session.now < holding.started + tree.qos(served.leaf).min_runtime) continue;
-    // Who would be served before the job again takes the place back as soon as it has left it.
-    if (best_tier(session.capacity(), *running) > tier) continue;
-    const double score =
-        session.order().score(at_present(*running, holding.started, session.now), session.facts.context());
-    if (running->priority == job.priority && score >= mine) continue;
-    ranked.push_back({{running->priority, score, ~id.value}, id});
-  }
-  std::sort(ranked.begin(), ranked.end());
   std::vector<JobId> out;
-  for (const auto& [rank, id] : ranked) out.push_back(id);
+  for (JobFacts running : session.standings.ranked(served.leaf, partition.name)) {
+    const PendingJob& other = running.job;
+    if (!is_preemptible(session, other.id, other) || other.gang || other.suspended || other.priority > job.priority)
+      continue;
+    // Who would be served before the job again takes the place back as soon as it has left it.
+    if (best_tier(session.capacity(), other) > tier) continue;
+    running.held_by_user = session.standings.held_by_user_of(other, served.leaf, partition.name);
+    const Yields how = order.yields(running, waiting);
+    session.change_at(order.next_change(running));
+    if (how == Yields::kNo) continue;
+    const Time from = yields_from(session, running, partition, how, served.leaf);
+    if (session.now >= from)
+      out.push_back(other.id);
+    else
+      session.change_at(from);
+  }
   return out;
 }
 
 std::vector<JobId> victims_by_order(Session& session, const Served& served, const PartitionFacts& partition) {
-  if (!session.order().is_preemptive()) return {};
+  if (!session.orders().in(partition.name).is_preemptive()) return {};
   const std::vector<JobId> list = outranked(session, served, partition);
   VictimSearch search{session, served, partition};
   return find_victims(search, one_after_the_other(list));
@@ -219,6 +217,7 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   keep_place(session, job, *kept);
   session.plan.planned_starts.push_back(PlannedStart{job.id, partition.name, kept->when, kept->node_names()});
   group.decisions.emplace_back(std::move(*kept));
+  count_exchange(session, group);
   session.plan.groups.push_back(std::move(group));
   return true;
 }
@@ -246,6 +245,7 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
     session.trial.rollback(mark);
     send_off(session, evicted);
     keep_places(session, served, grace, placed, group);
+    count_exchange(session, group);
     session.plan.groups.push_back(std::move(group));
     return true;
   }
@@ -340,7 +340,7 @@ bool preempt(Session& session, Served& served) {
   if (!job.preemptible && session.quotas().guarantee_in_way(served.leaf, *served.amounts)) return false;
   if (lacks_license(session, served)) return false;
   const bool by_rules = may_take_any(session, served);
-  if (!by_rules && !session.order().is_preemptive()) return false;
+  if (!by_rules && !session.orders().are_preemptive()) return false;
   for (const std::string& name : job.partitions) {
     if (!is_open(session, served, name)) continue;
     const PartitionFacts& partition = *session.capacity().partition(name);

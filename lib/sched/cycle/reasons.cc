@@ -158,7 +158,7 @@ void add_diagnosis(Session& session, const Served& served, const PartitionFacts&
 void ask_in(Session& session, const Served& served, const PartitionFacts& partition, Blockage& blockage) {
   const PendingJob& job = served.job;
   const JobId first = session.in_line.first_blocked.at({served.leaf, partition.name});
-  if (session.order().is_strict() && first != job.id) {
+  if (session.orders().in(partition.name).is_strict() && first != job.id) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kPriority;
     blockage.blockers.push_back(in_partition(BlockerKind::kStrictOrder, partition.name, first.text()));
@@ -318,8 +318,8 @@ void tell_blocked(Session& session, const Served& served, const ClassKey& key, J
   } else {
     ask_why(session, served, blockage);
     const model::Request& r = job.request;
-    const bool is_plain = blockage.is_up && blockage.is_lasting && !session.order().is_strict() && r.nodelist.empty() &&
-                          r.exclude.empty() && job.reservation.empty() &&
+    const bool is_plain = blockage.is_up && blockage.is_lasting && !session.orders().is_strict_for(job) &&
+                          r.nodelist.empty() && r.exclude.empty() && job.reservation.empty() &&
                           !r.contiguous;  // a node between two others may let more than itself take part
     job_class.blocked_at = is_plain ? session.capacity().gains().version() : 0;
     job_class.blocked_fitting = blockage.fitting;

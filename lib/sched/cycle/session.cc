@@ -13,7 +13,7 @@ Session::Session(ClusterView& cluster, Time time, const Budget& most)
       queue(cluster.queue()),
       now(time),
       budget(most),
-      facts(time, cluster.capacity(), cluster.usage()),
+      standings(cluster, time),
       trial(cluster),
       next_extension(cluster.next_extension()) {
   plan.epoch = view.epoch();
@@ -46,7 +46,8 @@ bool allows_time(const Capacity& capacity, const PendingJob& job, const Partitio
 bool is_open(const Session& session, const Served& served, const std::string& partition) {
   const PartitionFacts* p = session.capacity().partition(partition);
   return p != nullptr && p->is_up && allows_time(session.capacity(), served.job, *p) &&
-         !(session.order().is_strict() && session.in_line.first_blocked.contains({served.leaf, partition}));
+         !(session.orders().in(partition).is_strict() &&
+           session.in_line.first_blocked.contains({served.leaf, partition}));
 }
 
 namespace {

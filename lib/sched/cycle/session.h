@@ -17,7 +17,7 @@
 #include "sched/cycle/trial.h"
 #include "sched/cycle/victim_pool.h"
 #include "sched/place/place.h"
-#include "sched/queue/order_facts.h"
+#include "sched/view/standings.h"
 
 namespace gw::sched {
 
@@ -46,7 +46,7 @@ struct Session {
   Queue& queue;  ///< Of the view: the pass remembers there what it said to whom, and what it found out.
   const Time now;
   const Budget& budget;
-  const OrderFacts facts;
+  Standings standings;
   Trial trial;
   Backfill backfill;
   LimitPlans limits;
@@ -64,7 +64,7 @@ struct Session {
   std::set<JobId> preempted;  ///< They leave within their grace.
   InLine in_line;
 
-  const Order& order() const { return view.order(); }
+  const Orders& orders() const { return view.orders(); }
   const Capacity& capacity() const { return trial.capacity(); }
   const Quotas& quotas() const { return trial.quotas(); }
   /// Time alone may change an answer at that moment.

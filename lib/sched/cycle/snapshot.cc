@@ -206,7 +206,7 @@ PassInput take_input(const ClusterView& view, Time now, const Budget& budget, si
   for (const auto& [name, partition] : view.capacity().partitions()) out.partitions.push_back(partition);
   out.network = view.capacity().network();
   out.policy = view.policy();
-  out.order = view.order().name();
+  out.order = view.orders().cluster().name();
   const bool is_whole = view.queue().size() <= most_waiting;
   is_whole ? take_queue(view.queue(), out) : take_some(view, most_waiting, out);
   take_running(view, out);

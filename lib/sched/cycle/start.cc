@@ -156,7 +156,19 @@ bool is_backfilled(Session& session, const Group& group) {
 
 }  // namespace
 
+void count_exchange(Session& session, const Group& group) {
+  for (const Decision& d : group.decisions) {
+    if (const auto* start = std::get_if<Start>(&d))
+      session.standings.add(session.queue.find(start->job), start->partition, start->allocation);
+    if (const auto* kept = std::get_if<Nomination>(&d))
+      session.standings.add(session.queue.find(kept->job), kept->partition, kept->allocation);
+    if (const auto* victim = std::get_if<Preempt>(&d); victim != nullptr && !victim->is_move)
+      session.standings.remove(victim->job);
+  }
+}
+
 void decide_start(Session& session, Group group) {
+  count_exchange(session, group);
   session.plan.backfilled += is_backfilled(session, group) ? 1 : 0;
   session.plan.groups.push_back(std::move(group));
   ++session.starts;

@@ -5,6 +5,9 @@
 
 namespace gw::sched {
 
+/// What users hold by the decisions of the group, for orders that go by it.
+void count_exchange(Session& session, const Group& group);
+
 /// Places a part of the served job, or all of it, in the trial, and adds its Start to the group. False: no place for
 /// it.
 bool place_part(Session& session, Served& served, const Component& part, const std::string& partition, Duration length,

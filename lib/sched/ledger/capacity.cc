@@ -32,6 +32,7 @@ PartitionFacts facts_of(const model::Partition& p) {
   facts.fit = p.fit;
   facts.consolidate = p.consolidate;
   facts.grace = p.grace;
+  facts.quantum = p.quantum;
   return facts;
 }
 

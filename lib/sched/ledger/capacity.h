@@ -66,6 +66,8 @@ struct PartitionFacts {
   /// Jobs are moved so that one that is blocked can start; kDefault: they are not.
   model::Consolidate consolidate = model::Consolidate::kDefault;
   std::optional<base::Duration> grace;  ///< Of jobs that are preempted, unless their QOS says; nullopt: the policy's.
+  /// So long a job runs at least before it yields to another by turns; nullopt: the policy's.
+  std::optional<base::Duration> quantum = {};
 };
 
 /// What the scheduler knows of a partition. A draining one still starts what it has; an inactive or down one does not.

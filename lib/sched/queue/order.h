@@ -1,8 +1,11 @@
-// The `order` kind of plug-in: which job is served next. The scheduler's own orders are written against this header
-// too. Combining rule: exactly one order is in force; jobs are served by partition tier, then submitted priority, then
-// score (higher first), then first submission, then id.
-// Contract: a pure function of its arguments. Among jobs of one class (equal but for id, user, priority, nice and
-// times) the score must agree with (key(), nice, submission): the scheduler asks only the first job of each class.
+// The `order` kind of plug-in: which job is served next, and which running job yields to one that waits. The
+// scheduler's own orders are written against this header too. An order acts among the jobs of one QOS and one
+// partition: the rules of the quotas stand above it. Combining rule: for each job one order is in force, that of the
+// first partition that it names (orders.h); jobs are served by partition tier, then submitted priority, then score
+// (higher first), then nice, first submission, id; heads of lines with different orders by all of these but the score.
+// Contract: a pure function of its arguments. Among jobs of one class (equal but for id, user, priority, nice, service
+// and times) the score must agree with (key(), nice, submission): the scheduler asks only the first job of each class.
+// A score or key that time alone changes does so at the moments that next_change() names.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +23,7 @@
 namespace gw::sched {
 
 /// Counts up with each change of this header or of what it shows.
-constexpr uint32_t kOrderInterface = 2;
+constexpr uint32_t kOrderInterface = 3;
 
 /// One named weight of the configuration's `order_weights`.
 using Weights = std::map<std::string, double>;
@@ -43,26 +46,55 @@ struct ScorePart {
   double product() const { return factor * weight; }
 };
 
+/// What an order is told of a job, whether it waits or runs.
+struct JobFacts {
+  const PendingJob& job;
+  Time now;  ///< When that is so.
+  bool is_running = false;
+  Time since = {};         ///< It runs since then; one that waits could have started since then.
+  Duration attained = {};  ///< Service so far: time multiplied by GPUs (32 threads without GPUs count as one).
+  Duration remaining = base::kUnlimited;  ///< Time still to run, as far as is known; kUnlimited: it is not.
+  double gpus = 0;                        ///< By which `attained` grows while it runs: what it holds, or asks for.
+  double held_by_user = 0;  ///< The same of all that its user runs in this QOS and partition; with Needs::holdings.
+};
+
+/// What an order goes by beside the job itself, so that nothing is worked out in vain.
+struct Needs {
+  bool users = false;      ///< Past use (OrderContext::usage): jobs of different users are in classes of their own.
+  bool durations = false;  ///< How long jobs take. A replay tells it of a job that has no time limit.
+  bool holdings = false;   ///< JobFacts::held_by_user, kept true as jobs start; jobs of users in classes of their own.
+};
+
+/// Does a running job make room for one that waits, of the same QOS, in the same partition?
+enum class Yields : uint8_t {
+  kNo,
+  kNow,        ///< Once the QOS's min_runtime has passed.
+  kAtQuantum,  ///< And once it has run for the partition's quantum.
+};
+
 class Order {
  public:
   virtual ~Order() = default;
   virtual std::string_view name() const = 0;
-  /// Rank of a waiting job; higher is served first.
-  virtual double score(const PendingJob& job, const OrderContext& context) const = 0;
+  /// Rank of a job; higher is served first.
+  virtual double score(const JobFacts& facts, const OrderContext& context) const = 0;
   /// The same in parts, whose products add up to the score. For `gprio`.
-  virtual std::vector<ScorePart> parts(const PendingJob& job, const OrderContext& context) const {
-    return {{std::string(name()), score(job, context), 1.0}};
+  virtual std::vector<ScorePart> parts(const JobFacts& facts, const OrderContext& context) const {
+    return {{std::string(name()), score(facts, context), 1.0}};
   }
-  /// Order among the jobs of one class, smaller first; must not depend on time.
-  virtual double key(const PendingJob&) const { return 0; }
+  /// Order among the jobs of one class, smaller first; time changes it only as next_change() says.
+  virtual double key(const JobFacts&) const { return 0; }
+  /// The first moment after the present at which time alone changes the job's score against others, or whether it
+  /// yields; never() if none does. What grows alike for all that wait, such as their age, needs none.
+  virtual Time next_change(const JobFacts&) const { return Time::never(); }
   /// Nothing passes the first job that is blocked in a partition.
   virtual bool is_strict() const { return false; }
-  /// Running jobs that rank behind a blocked one are preempted for it.
+  virtual Needs needs() const { return {}; }
+  /// Is yields() to be asked at all?
   virtual bool is_preemptive() const { return false; }
-  /// Jobs of different users rank differently: they are in classes of their own.
-  virtual bool looks_at_users() const { return false; }
-  /// It wants to know how long a job takes. In a replay it is told the duration of a job that has no time limit.
-  virtual bool looks_at_durations() const { return false; }
+  /// Asked only where the running job's submitted priority is not higher. Who yields must be served after the waiting
+  /// job from then on, or the two would take turns without an end.
+  virtual Yields yields(const JobFacts& /*running*/, const JobFacts& /*waiting*/) const { return Yields::kNo; }
 };
 
 /// What the one exported function of a plug-in returns; lives as long as the process.

@@ -6,7 +6,7 @@
 
 #include "sched/place/closeness.h"
 #include "sched/place/earliest.h"
-#include "sched/queue/order.h"
+#include "sched/queue/orders.h"
 
 namespace gw::sched {
 namespace {
@@ -92,8 +92,15 @@ void write_closeness(Writer& w, const model::Request& r, Time eligible, std::opt
   w.number(r.max_switches).number(static_cast<uint64_t>(r.switches_wait.us));
 }
 
-Rank rank_of(const PendingJob& job, const Order* order) {
-  return Rank{job.priority, order == nullptr ? 0 : order->key(job), job.nice, job.submitted, job.id};
+Rank rank_of(const PendingJob& job, const Orders* orders, Time now) {
+  const double key = orders == nullptr ? 0 : -comparable(-orders->of(job).key(waiting_facts(job, now)));
+  return Rank{job.priority, key, job.nice, job.submitted, job.id};
+}
+
+/// How long the job ranks as it does. An order that names no moment to come is asked again after a while.
+Time rank_until(const Order& order, const PendingJob& job, Time now) {
+  const Time next = order.next_change(waiting_facts(job, now));
+  return next > now ? next : now + base::seconds(1);
 }
 
 }  // namespace
@@ -158,8 +165,8 @@ Time Queue::next_change_of(const PendingJob& job, Time now) {
   return next;
 }
 
-void Queue::set_order(std::shared_ptr<const Order> order, bool by_user) {
-  order_ = std::move(order);
+void Queue::set_orders(std::shared_ptr<const Orders> orders, bool by_user) {
+  orders_ = std::move(orders);
   by_user_ = by_user;
   std::vector<PendingJob> jobs;
   for (auto& [key, c] : classes_)
@@ -173,10 +180,11 @@ void Queue::set_order(std::shared_ptr<const Order> order, bool by_user) {
 void Queue::put(const PendingJob& job) {
   remove(job.id);
   const auto it = classes_.try_emplace(class_key(job, by_user_, now_)).first;
-  const Rank rank = rank_of(job, order_.get());
+  const Rank rank = rank_of(job, orders_.get(), now_);
   it->second.members.emplace(rank, job);
   ++it->second.users[job.uid];
-  const Time until = next_change_of(job, now_);
+  Time until = next_change_of(job, now_);
+  if (orders_ != nullptr) until = std::min(until, rank_until(orders_->of(job), job, now_));
   if (until != Time::never()) edges_.emplace(until, job.id);
   where_[job.id] = {it, rank, until};
 }

@@ -28,7 +28,7 @@ using base::Duration;
 using base::JobId;
 using base::Time;
 
-class Order;
+class Orders;
 struct ReadyTimes;
 
 /// Names a class of equal requests: everything that placement looks at, written out, so that no two classes can clash.
@@ -61,8 +61,11 @@ struct PendingJob {
   Duration time_limit = base::kUnlimited;
   Duration time_min = {};  ///< --time-min: may be shortened to this in order to start sooner; zero: not at all.
   Time deadline;           ///< Must have ended by then; zero: none.
-  /// What `shortest` and `srtf` go by: the time still to run. kUnlimited: the time limit.
+  /// What orders that look at durations go by: the time still to run at its start. kUnlimited: the time limit.
   Duration remaining = base::kUnlimited;
+  /// Service so far, in all its runs: time multiplied by GPUs held (32 threads without GPUs count as one).
+  Duration attained = {};
+  Time counted_at = {};     ///< While it runs: `attained` counts up to then; zero: up to its start.
   std::string reservation;  ///< Runs inside this advance reservation; empty: outside all.
   bool preemptible = true;
   bool may_move = true;               ///< If it is preempted it runs again, so that another place is of use to it.
@@ -130,13 +133,14 @@ struct JobClass {
 
 class Queue {
  public:
-  /// The plug-in that ranks members; existing classes are ranked anew. Null: no key, users do not matter.
-  void set_order(std::shared_ptr<const Order> order, bool by_user = false);
+  /// Who ranks members; existing classes are ranked anew. Null: no keys, users do not matter.
+  void set_orders(std::shared_ptr<const Orders> orders, bool by_user = false);
   /// Adds a job, or replaces it if its id is there.
   void put(const PendingJob& job);
   /// Unknown ids are ignored.
   void remove(JobId id);
-  /// It is `now`: jobs that want something else by now go to other classes. Never back.
+  /// It is `now`: jobs that want something else by now go to other classes, and those that rank otherwise to other
+  /// places in theirs. Never back.
   void advance_to(Time now);
   /// When that happens next.
   Time next_change() const { return edges_.empty() ? Time::never() : edges_.begin()->first; }
@@ -165,14 +169,14 @@ class Queue {
   struct Place {
     std::map<ClassKey, JobClass>::iterator job_class;
     Rank rank;
-    Time until;  // it is of that class
+    Time until;  // it is of that class, and ranks so in it
   };
   std::map<std::string, std::shared_ptr<ReadyTimes>> ready_;  // by request, partition and time limit
-  std::shared_ptr<const Order> order_;
+  std::shared_ptr<const Orders> orders_;
   bool by_user_ = false;  // jobs of different users are of different classes
   std::map<ClassKey, JobClass> classes_;
   std::unordered_map<JobId, Place> where_;
-  std::set<std::pair<Time, JobId>> edges_;  // when jobs want something else
+  std::set<std::pair<Time, JobId>> edges_;  // when jobs want something else, or rank otherwise
   Time now_;
 };
 

@@ -11,33 +11,47 @@ bool is_behind(const ClassHead& a, const ClassHead& b) { return b < a; }
 
 }  // namespace
 
-bool FairQueue::Entry::operator<(const Entry& o) const {
-  if (standing != o.standing) return standing < o.standing;
-  if (priority != o.priority) return priority > o.priority;
-  if (!(with == o.with)) return with < o.with;
-  if (!(without == o.without)) return without < o.without;
-  if (best < o.best) return true;
-  if (o.best < best) return false;
-  return qos < o.qos;
+bool FairQueue::is_before(const Entry& a, const Entry& b) const {
+  if (a.standing != b.standing) return a.standing < b.standing;
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (!(a.with == b.with)) return a.with < b.with;
+  if (!(a.without == b.without)) return a.without < b.without;
+  // All by one measure, so that nobody stands before and behind another.
+  if (has_lines_ ? a.best.is_before_other_line(b.best) : a.best < b.best) return true;
+  if (has_lines_ ? b.best.is_before_other_line(a.best) : b.best < a.best) return false;
+  return a.qos < b.qos;
 }
 
-FairQueue::FairQueue(const Quotas& quotas) : quotas_(quotas), lines_(quotas.tree().nodes().size()) {}
+FairQueue::FairQueue(const Quotas& quotas) : quotas_(quotas), places_(quotas.tree().nodes().size()) {}
 
-const ClassHead* FairQueue::best_at(uint32_t qos) const {
-  const Line& line = lines_[qos];
-  if (!line.turns.empty()) return &line.turns.front();
-  return line.children.empty() ? nullptr : &lines_[line.children.front()].own->best;
+FairQueue::Heap* FairQueue::Place::first_line() {
+  Heap* first = nullptr;
+  for (Heap& line : lines)
+    if (!line.empty() && (first == nullptr || line.front().is_before_other_line(first->front()))) first = &line;
+  return first;
+}
+
+FairQueue::Heap& FairQueue::heap_of(const ClassHead& turn) {
+  std::vector<Heap>& lines = places_[turn.leaf].lines;
+  if (lines.size() <= turn.line) lines.resize(turn.line + 1);
+  return lines[turn.line];
+}
+
+const ClassHead* FairQueue::best_at(uint32_t qos) {
+  Place& place = places_[qos];
+  if (const Heap* first = place.first_line()) return &first->front();
+  return place.children.empty() ? nullptr : &places_[place.children.front()].own->best;
 }
 
 std::vector<uint32_t>::iterator FairQueue::place_of(std::vector<uint32_t>& children, const Entry& entry) {
   return std::lower_bound(children.begin(), children.end(), entry,
-                          [this](uint32_t child, const Entry& e) { return *lines_[child].own < e; });
+                          [this](uint32_t child, const Entry& e) { return is_before(*places_[child].own, e); });
 }
 
 /// Ranks a QOS anew in its parent's list. False: it stands there as before.
 bool FairQueue::rank(uint32_t qos) {
-  Line& line = lines_[qos];
-  std::vector<uint32_t>& siblings = lines_[quotas_.tree().qos(qos).parent].children;
+  Place& place = places_[qos];
+  std::vector<uint32_t>& siblings = places_[quotas_.tree().qos(qos).parent].children;
   const ClassHead* best = best_at(qos);
   std::optional<Entry> now;
   if (best != nullptr) {
@@ -47,13 +61,13 @@ bool FairQueue::rank(uint32_t qos) {
     now = Entry{
         standing, counts ? node.priority : 0, quotas_.dominant(qos, *best->amounts), quotas_.dominant(qos), *best, qos};
   }
-  if (now == line.own) return false;
-  if (line.own) {  // mostly it is the one whose turn it was
+  if (now.has_value() == place.own.has_value() && (!now || now->is_equal(*place.own, *this))) return false;
+  if (place.own) {  // mostly it is the one whose turn it was
     const bool is_first = siblings.front() == qos;
-    siblings.erase(is_first ? siblings.begin() : place_of(siblings, *line.own));
+    siblings.erase(is_first ? siblings.begin() : place_of(siblings, *place.own));
   }
   if (now) siblings.insert(place_of(siblings, *now), qos);
-  line.own = now;
+  place.own = now;
   return true;
 }
 
@@ -64,7 +78,7 @@ void FairQueue::refresh(uint32_t qos) {
 }
 
 void FairQueue::put(const ClassHead& turn) {
-  std::vector<ClassHead>& turns = lines_[turn.leaf].turns;
+  Heap& turns = heap_of(turn);
   turns.push_back(turn);
   std::push_heap(turns.begin(), turns.end(), is_behind);
   if (behind_ == turn.leaf) behind_.reset();
@@ -73,21 +87,24 @@ void FairQueue::put(const ClassHead& turn) {
 
 void FairQueue::fill(std::vector<ClassHead> turns) {
   std::sort(turns.begin(), turns.end());
-  for (const ClassHead& turn : turns) lines_[turn.leaf].turns.push_back(turn);  // in order, they are a heap
+  for (const ClassHead& turn : turns) {
+    has_lines_ |= turn.line != turns.front().line;
+    heap_of(turn).push_back(turn);  // in order, they are a heap
+  }
   // Parents stand before their children.
-  for (auto qos = static_cast<uint32_t>(lines_.size()); --qos > 0;) rank(qos);
+  for (auto qos = static_cast<uint32_t>(places_.size()); --qos > 0;) rank(qos);
 }
 
 std::optional<ClassHead> FairQueue::pop() {
   if (behind_)
     for (uint32_t qos = *std::exchange(behind_, {}); qos != 0 && rank(qos);) qos = quotas_.tree().qos(qos).parent;
   uint32_t qos = 0;
-  while (!lines_[qos].children.empty()) qos = lines_[qos].children.front();
-  std::vector<ClassHead>& turns = lines_[qos].turns;
-  if (turns.empty()) return std::nullopt;
-  std::pop_heap(turns.begin(), turns.end(), is_behind);
-  const ClassHead turn = turns.back();
-  turns.pop_back();
+  while (!places_[qos].children.empty()) qos = places_[qos].children.front();
+  Heap* turns = places_[qos].first_line();
+  if (turns == nullptr) return std::nullopt;
+  std::pop_heap(turns->begin(), turns->end(), is_behind);
+  const ClassHead turn = turns->back();
+  turns->pop_back();
   behind_ = qos;
   return turn;
 }

@@ -123,8 +123,9 @@ ClusterView::ClusterView() { set_policy({}); }
 void ClusterView::set_policy(const Policy& policy) {
   const bool has_same_licenses = policy.licenses == policy_.licenses;
   policy_ = policy;
+  orders_ = std::make_shared<const Orders>(policy_.order, policy_.pool_orders);
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
-  queue_.set_order(policy_.order, splits_by_user());
+  queue_.set_orders(orders_, splits_by_user());
   set_past();
   if (!has_same_licenses) set_tree(std::vector<model::Qos>(quota_.tree().list()));
 }
@@ -221,7 +222,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
     if (holder.is_leaving) leaving.insert(id);
   const bool did_split = splits_by_user();
   quota_.set_tree(QuotaTree(list, policy_.licenses));
-  if (splits_by_user() != did_split) queue_.set_order(policy_.order, splits_by_user());
+  if (splits_by_user() != did_split) queue_.set_orders(orders_, splits_by_user());
   for (uint32_t id = 1; id < capacity_.id_limit(); ++id)
     if (const NodeAccount* account = capacity_.node(NodeId(id)))
       quota_.add_capacity(quota_.tree().count(account->facts));

@@ -14,7 +14,7 @@
 #include "model/reservation.h"
 #include "sched/ledger/capacity.h"
 #include "sched/place/fragmentation.h"
-#include "sched/queue/order.h"
+#include "sched/queue/orders.h"
 #include "sched/queue/queue.h"
 #include "sched/quota/quota.h"
 #include "sched/view/cursor.h"
@@ -23,9 +23,12 @@ namespace gw::sched {
 
 /// Settings of the whole scheduler.
 struct Policy {
-  std::shared_ptr<const Order> order;  ///< Null: fifo_skip.
+  std::shared_ptr<const Order> order;  ///< Where a partition has none of its own. Null: fifo_skip.
   Weights order_weights = {};          ///< What the order was made with, for snapshots.
   std::string order_version = {};      ///< Of its plug-in, for snapshots; empty: the program's own.
+  PoolOrders pool_orders = {};         ///< Of partitions that have one of their own.
+  /// So long a job runs at least, where no partition says otherwise, before it yields to another by turns.
+  Duration quantum = base::minutes(1);
   model::Fit fit = model::Fit::kBest;  ///< Where neither partition nor job says.
   /// Blocked jobs of each partition whose start is planned in a pass.
   uint32_t max_planned_starts = 16;
@@ -192,9 +195,9 @@ class ClusterView {
   /// Moves of the last hour, in order.
   const std::vector<Time>& moves() const { return moves_; }
   const Preemptions& preemptions() const { return preemptions_; }
-  const Order& order() const { return *policy_.order; }
+  const Orders& orders() const { return *orders_; }
   /// Jobs of different users are of different classes.
-  bool splits_by_user() const { return order().looks_at_users() || quota_.tree().has_user_limits(); }
+  bool splits_by_user() const { return looks_at_users(orders()) || quota_.tree().has_user_limits(); }
   const QuotaLedger& quota() const { return quota_; }
   const Nominations& nominations() const { return nominations_; }
   /// Running jobs as they were queued.
@@ -235,6 +238,7 @@ class ClusterView {
   Capacity capacity_;
   Queue queue_;
   Policy policy_;
+  std::shared_ptr<const Orders> orders_;  // of the policy
   AdvanceReservations reservations_;
   std::map<uint32_t, double> usage_;
   std::map<std::string, double> qos_usage_;

@@ -6,7 +6,7 @@
 namespace gw::sched {
 
 WhatIf::WhatIf(ClusterView& view, const PendingJob& job) : view_(view), job_(job), gains_(view.capacity_.gains()) {
-  queue_.set_order(view.policy_.order, view.splits_by_user());
+  queue_.set_orders(view.orders_, view.splits_by_user());
   for (const JobId id : view.cursor_.in_way())
     if (const PendingJob* other = view.queue_.find(id)) queue_.put(*other);
   for (const auto& [made, nomination] : view.nominations_)

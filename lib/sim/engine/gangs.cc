@@ -33,6 +33,8 @@ void resize(World& world, uint32_t job) {
   all.shares.clear();
   for (auto& [node, share] : shares) all.shares.push_back(std::move(share));
   change_rate(world, job, 1);
+  const sched::PendingJob& facts = world.jobs[job].job;  // its service grows by more or less from now on
+  world.tell(sched::RunningChanged{facts.id, std::make_shared<const sched::PendingJob>(facts)});
 }
 
 }  // namespace

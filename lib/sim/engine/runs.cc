@@ -155,6 +155,21 @@ void release(World& world, base::JobId id, const model::Allocation& allocation) 
   for (const model::NodeShare& share : allocation.shares) world.tell(sched::ShareReleased{id, share.node});
 }
 
+namespace {
+
+/// What orders by attained service go by.
+void count_service(World& world, uint32_t job, Duration held_for) {
+  const Record& record = world.records[job];
+  int64_t rate = sched::usage_rate(record.is_suspended ? record.kept : record.allocation);
+  for (const model::Allocation& part : record.components) rate += sched::usage_rate(part);
+  sched::PendingJob& facts = world.jobs[job].job;
+  const double us = static_cast<double>(held_for.us) * static_cast<double>(rate) / 1e6;
+  facts.attained = facts.attained + base::microseconds(static_cast<int64_t>(us));
+  facts.counted_at = world.now;
+}
+
+}  // namespace
+
 void account_for(World& world, uint32_t job, Duration lost) {
   struct Sum {
     uint64_t milli = 0, cpus = 0;
@@ -171,6 +186,7 @@ void account_for(World& world, uint32_t job, Duration lost) {
   Sum held = whole;
   if (record.is_suspended) (held = {}).add(record.kept);
   Time& since = world.progress[job].size_since;
+  count_service(world, job, world.now - since);
   const double held_s = static_cast<double>((world.now - since).us) / 1e6;
   since = world.now;
   record.held_gpu_s += held.gpus() * held_s;

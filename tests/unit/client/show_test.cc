@@ -30,7 +30,7 @@ TEST(ShowJob, HasSlurmsKeysAndLayout) {
       "   JobState=RUNNING Reason=None Dependency=(null)\n"
       "   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0\n"
       "   DerivedExitCode=0:0\n"
-      "   OnPreempt=requeue Preemptions=0 LostGpuSeconds=0.0\n"
+      "   OnPreempt=requeue Preemptions=0 LostGpuSeconds=0.0 AttainedGpuSeconds=0.0\n"
       "   RunTime=00:01:05 TimeLimit=01:00:00 TimeMin=N/A\n"
       "   SubmitTime=2027-01-15T07:58:20 EligibleTime=2027-01-15T07:58:20\n"
       "   AccrueTime=2027-01-15T07:58:20\n"
@@ -92,8 +92,15 @@ TEST(ShowJob, SaysHowOftenItMadeWayAndWhatThatCost) {
   job.mutable_spec()->set_preempt_signo(10);
   job.mutable_status()->set_preemptions(2);
   job.mutable_status()->set_lost_gpu_ms(1500);
+  wire::Service& service =
+      *job.mutable_status()->mutable_service();  // four seconds before, and two GPUs for eight since
+  service.set_done_us(4'000'000);
+  service.set_rate(2'000'000);
+  service.set_since_us((kNow - 8) * 1'000'000);
   const std::string text = show_job_text({&job, {kNow * 1'000'000}}, {});
-  EXPECT_THAT(text, HasSubstr("OnPreempt=checkpoint Preemptions=2 LostGpuSeconds=1.5 PreemptSignal=10\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("OnPreempt=checkpoint Preemptions=2 LostGpuSeconds=1.5 AttainedGpuSeconds=20.0 PreemptSignal=10\n"));
 }
 
 TEST(ShowJob, AComponentNamesTheFilesOfTheFirst) {

@@ -142,7 +142,15 @@ INSTANTIATE_TEST_SUITE_P(
     Scheduler, Mistakes,
     ::testing::Values(
         Mistake{"scheduler: {order: multifacter}", "f:2:20: no order \"multifacter\" (did you mean \"multifactor\"?)"},
-        Mistake{"scheduler: {order: roundrobin}", "(one of fifo, fifo_skip, lifo, multifactor, shortest, srtf)"},
+        Mistake{"scheduler: {order: whatever}",
+                "(one of fair_share, fifo, fifo_skip, las2d, lifo, multifactor, priority, round_robin, shortest, srsf, "
+                "srtf)"},
+        Mistake{"scheduler: {order: roundrobin}", "no order \"roundrobin\" (did you mean \"round_robin\"?)"},
+        Mistake{"partitions: [{name: a, order: tetriss}]", "f:2:31: no order \"tetriss\""},
+        Mistake{"partitions: [{name: a, order: las2d, order_weights: {queue1: 2}}]",
+                "no weight \"queue1\" (did you mean \"queue_1\"?)"},
+        Mistake{"partitions: [{name: a, quantum: 0s}]", "quantum"},
+        Mistake{"partition_defaults: {order: fifo}", "order has no place in partition_defaults"},
         Mistake{"scheduler: {order: multifactor, order_weights: {fairshare: 1}}",
                 "f:2:48: no weight \"fairshare\" (did you mean \"fair_share\"?)"},
         Mistake{"scheduler: {fit: bst}", "f:2:18: scheduler.fit: \"bst\" is none of best, worst, spread"},

@@ -211,8 +211,10 @@ TEST(Priorities, AreThoseOfTheScheduler) {
   const sched::OrderFacts facts(w.now, w.view.capacity(), w.view.usage());
   for (const wire::JobPriority& job : reply.jobs()) {
     const sched::PendingJob& pending = *w.view.queue().find(JobId(job.id()));
-    EXPECT_DOUBLE_EQ(job.score(), w.view.order().score(pending, facts.context()));
-    const auto parts = w.view.order().parts(pending, facts.context());
+    EXPECT_DOUBLE_EQ(job.score(), w.view.orders().cluster().score(sched::waiting_facts(pending, facts.context().now),
+                                                                  facts.context()));
+    const auto parts =
+        w.view.orders().cluster().parts(sched::waiting_facts(pending, facts.context().now), facts.context());
     ASSERT_EQ(job.factors_size(), reply.names_size());
     ASSERT_EQ(static_cast<size_t>(reply.names_size()), parts.size());
     for (int i = 0; i < reply.names_size(); ++i) {

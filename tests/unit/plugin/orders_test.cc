@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "sched/cycle/plan.h"
 #include "tests/unit/sched/cluster_builder.h"
 
 namespace gw::plugin {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
@@ -28,9 +31,10 @@ TEST(Orders, TheProjectsOwnAreLoadedAndRankAsThoseLinkedIn) {
     const auto loaded = all().make(name, {});
     ASSERT_TRUE(loaded.has_value()) << loaded.error().text();
     const auto linked = *sched::make_order(name);
+    const sched::JobFacts facts = sched::waiting_facts(job, context.now);
     EXPECT_EQ((*loaded)->name(), name);
-    EXPECT_DOUBLE_EQ((*loaded)->score(job, context), linked->score(job, context)) << name;
-    EXPECT_DOUBLE_EQ((*loaded)->key(job), linked->key(job)) << name;
+    EXPECT_DOUBLE_EQ((*loaded)->score(facts, context), linked->score(facts, context)) << name;
+    EXPECT_DOUBLE_EQ((*loaded)->key(facts), linked->key(facts)) << name;
     EXPECT_EQ((*loaded)->is_strict(), linked->is_strict()) << name;
     EXPECT_EQ((*loaded)->is_preemptive(), linked->is_preemptive()) << name;
   }
@@ -59,7 +63,7 @@ TEST(Orders, SnapshotsTellTheWeights) {
 
 TEST(Orders, WhatDoesNotFitIsOneError) {
   const std::pair<const char*, const char*> cases[] = {
-      {"old_interface", "made for order interface 1, this program has 2"},
+      {"old_interface", "made for order interface 2, this program has 3"},
       {"other_build", "comes from another build (0123456789abcdef, not "},
       {"other_name", "calls itself \"plain\""},
       {"no_factory", "exports no gangway_order_plugin"},
@@ -78,6 +82,25 @@ TEST(Orders, WhatDoesNotFitIsOneError) {
 TEST(Orders, UnknownWeightsAreRefused) {
   EXPECT_THAT(all().make("multifactor", {{"agee", 1}}).error().text(), HasSubstr("unknown weight agee"));
   EXPECT_THAT(all().make("fifo", {{"age", 1}}).error().text(), HasSubstr("no weights"));
+}
+
+/// What is loaded runs inside the controller: nobody else may be able to put it there.
+TEST(Orders, WhatOthersCanWriteIsRefused) {
+  namespace fs = std::filesystem;
+  const fs::path dir = fs::path(::testing::TempDir()) / "orders_of_others";
+  fs::create_directories(dir);
+  const fs::path file = dir / "order_largest.so";
+  fs::copy_file(fs::path(GW_ORDER_FIXTURES) / "order_largest.so", file, fs::copy_options::overwrite_existing);
+  const auto mode = [](const fs::path& path, unsigned bits) { fs::permissions(path, fs::perms(bits)); };
+  mode(dir, 0755), mode(file, 0644);
+  EXPECT_TRUE(Orders({dir.string()}).make("largest", {}).has_value());
+  mode(file, 0646);
+  EXPECT_THAT(Orders({dir.string()}).make("largest", {}).error().text(),
+              AllOf(HasSubstr("order_largest.so can be written by others"), HasSubstr("chmod go-w")));
+  mode(file, 0644), mode(dir, 0757);
+  EXPECT_THAT(Orders({dir.string()}).make("largest", {}).error().text(), HasSubstr("can be written by others"));
+  mode(dir, 0755);
+  fs::remove_all(dir);
 }
 
 TEST(Orders, AFileThatIsNoPluginIsRefused) {

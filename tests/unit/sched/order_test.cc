@@ -1,11 +1,10 @@
 // The orders: who is served next, and what multifactor's parts add up to.
-#include "sched/queue/order.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "cluster_builder.h"
+#include "sched/queue/orders.h"
 
 namespace gw::sched {
 namespace {
@@ -15,6 +14,10 @@ OrderContext context(Time now) {
   c.now = now;
   c.size = {1000, 100, 10};
   return c;
+}
+
+double score(const Order& order, const PendingJob& job, const OrderContext& c) {
+  return order.score(waiting_facts(job, c.now), c);
 }
 
 TEST(Order, UnknownNamesAndWeightsAreRefusedWithAHint) {
@@ -35,9 +38,9 @@ TEST(Order, ShortestPrefersTheKnownRemainingTimeOverTheLimit) {
   PendingJob a = testing::pending(1, testing::tasks(1)), b = a;
   a.time_limit = base::minutes(10);
   b.time_limit = base::minutes(60);
-  EXPECT_GT(order->score(a, context({})), order->score(b, context({})));
+  EXPECT_GT(score(*order, a, context({})), score(*order, b, context({})));
   b.remaining = base::minutes(5);
-  EXPECT_LT(order->score(a, context({})), order->score(b, context({})));
+  EXPECT_LT(score(*order, a, context({})), score(*order, b, context({})));
 }
 
 TEST(Order, LifoServesTheLatestSubmissionFirst) {
@@ -45,13 +48,13 @@ TEST(Order, LifoServesTheLatestSubmissionFirst) {
   PendingJob older = testing::pending(1, testing::tasks(1)), newer = older;
   older.submitted = Time{0} + base::hours(480'000);
   newer.submitted = older.submitted + base::seconds(1);
-  EXPECT_GT(order->score(newer, context({})), order->score(older, context({})));
-  EXPECT_LT(order->key(newer), order->key(older));
+  EXPECT_GT(score(*order, newer, context({})), score(*order, older, context({})));
+  EXPECT_LT(order->key(waiting_facts(newer, {})), order->key(waiting_facts(older, {})));
   older.nice = -1;  // raises it
-  EXPECT_LT(order->score(newer, context({})), order->score(older, context({})));
+  EXPECT_LT(score(*order, newer, context({})), score(*order, older, context({})));
   double sum = 0;
-  for (const ScorePart& part : order->parts(older, context({}))) sum += part.product();
-  EXPECT_DOUBLE_EQ(sum, order->score(older, context({})));
+  for (const ScorePart& part : order->parts(waiting_facts(older, {}), context({}))) sum += part.product();
+  EXPECT_DOUBLE_EQ(sum, score(*order, older, context({})));
 }
 
 TEST(Order, MultifactorIsTheSumOfItsParts) {
@@ -66,11 +69,11 @@ TEST(Order, MultifactorIsTheSumOfItsParts) {
   c.total_usage = 400;
   double sum = 0;
   std::map<std::string, double> products;
-  for (const ScorePart& part : order->parts(job, c)) {
+  for (const ScorePart& part : order->parts(waiting_facts(job, {}), c)) {
     sum += part.product();
     products[part.name] = part.product();
   }
-  EXPECT_DOUBLE_EQ(sum, order->score(job, c));
+  EXPECT_DOUBLE_EQ(sum, score(*order, job, c));
   EXPECT_DOUBLE_EQ(products["age"], 25);                            // one hour of two
   EXPECT_DOUBLE_EQ(products["fair_share"], 100 * std::exp2(-1.5));  // three quarters of the use, half is even
   EXPECT_DOUBLE_EQ(products["size"], 10);                           // 10 of 100 GPUs, default weight 100
@@ -78,9 +81,9 @@ TEST(Order, MultifactorIsTheSumOfItsParts) {
 }
 
 TEST(Order, UsersRankApartOnlyWhereTheirUseMatters) {
-  EXPECT_TRUE((*make_order("multifactor"))->looks_at_users());
-  EXPECT_FALSE((*make_order("multifactor", {{"fair_share", 0}}))->looks_at_users());
-  EXPECT_FALSE((*make_order("fifo"))->looks_at_users());
+  EXPECT_TRUE((*make_order("multifactor"))->needs().users);
+  EXPECT_FALSE((*make_order("multifactor", {{"fair_share", 0}}))->needs().users);
+  EXPECT_FALSE((*make_order("fifo"))->needs().users);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 class Plain final : public gw::sched::Order {
  public:
   std::string_view name() const override { return "plain"; }
-  double score(const gw::sched::PendingJob&, const gw::sched::OrderContext&) const override { return 0; }
+  double score(const gw::sched::JobFacts&, const gw::sched::OrderContext&) const override { return 0; }
 };
 
 #if defined(GW_OLD_INTERFACE)

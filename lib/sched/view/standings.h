@@ -1,0 +1,59 @@
+// How those who run stand before their orders, and what users hold: what is not in a waiting job itself of what orders
+// are told. Invariants: who runs is listed before the pass tries anything, and only where an order asks for it; what
+// the pass decides is counted at once, and who was told to go before it counts no longer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sched/queue/order_facts.h"
+#include "sched/view/view.h"
+
+namespace gw::sched {
+
+class Standings {
+ public:
+  /// The view outlives it.
+  Standings(const ClusterView& view, Time now);
+  Standings(const Standings&) = delete;
+  Standings& operator=(const Standings&) = delete;
+
+  const OrderContext& context() const { return facts_.context(); }
+  /// What the order is told of a job that waits. `leaf`: of the tree of quotas.
+  JobFacts of(const PendingJob& waiting, uint32_t leaf) const;
+  /// Those who ran at that leaf in that partition when the pass began, as its order ranked them then, the last first.
+  /// Parts of jobs (extensions, components but the first, what suspended jobs keep) are not among them.
+  const std::vector<JobFacts>& ranked(uint32_t leaf, const std::string& partition);
+  /// What its user holds now, as far as the order of that partition goes by it.
+  double held_by_user_of(const PendingJob& job, uint32_t leaf, const std::string& partition) const;
+  /// It is to start there; null: a part of a job.
+  void add(const PendingJob* job, const std::string& partition, const model::Allocation& allocation);
+  /// A running job is to leave.
+  void remove(JobId job);
+
+ private:
+  using Pool = std::pair<uint32_t, std::string>;
+  struct Run {
+    const PendingJob* job = nullptr;
+    Pool pool;
+    Time since;
+    double gpus = 0;
+  };
+  const ClusterView& view_;
+  const OrderFacts facts_;
+  std::unordered_map<JobId, Run> runs_;
+  std::map<Pool, std::vector<JobId>> in_pool_;
+  std::map<Pool, std::vector<JobFacts>> ranked_;
+  std::map<std::pair<Pool, uint32_t>, double> held_;  // by user
+
+  void list_runs();
+  bool goes_by_holdings(const std::string& partition) const { return view_.orders().in(partition).needs().holdings; }
+};
+
+/// What a running job holds now, as usage counts it: GPUs, or threads by the thirty-two.
+double gpus_held(const ClusterView& view, JobId job);
+
+}  // namespace gw::sched

@@ -1,0 +1,106 @@
+"""Each partition its own policy, with real daemons: who is next, who makes room, where jobs go, and what is kept over a restart."""
+
+import json
+
+from cluster import wait_for
+from conftest import QUICK, needs_root
+
+ANN, BOB = "daemon", "games"  # Ordinary users that every Debian has.
+
+# Determined's example: in one pool users take turns and jobs go to the emptiest node; in the other the urgent go first, take
+# running jobs off, and jobs go to the fullest node.
+POOLS = QUICK + """
+partitions:
+  - {name: pool1, nodes: "n[0-1]", default: true, unlimited: true, order: round_robin, fit: worst}
+  - {name: pool2, nodes: "n[2-3]", unlimited: true, order: priority, fit: best}
+"""
+SLEEP = "sleep 600"
+
+
+def node_of(cluster, job):
+    return cluster.show(job, "%N")
+
+
+@needs_root
+def test_one_pool_takes_turns_on_the_emptiest_nodes_the_other_goes_by_priority(make_cluster):
+    cluster = make_cluster(nodes=4, config=POOLS)
+    # Pool 1: sixteen GPUs. Ann was here first with three jobs of four; one of them waits behind Bob's first.
+    ann = [cluster.submit(SLEEP, "--gpus=4", "-N1", user=ANN) for _ in range(4)]
+    for job in ann:
+        cluster.wait_state(job, "RUNNING")
+    nodes = [node_of(cluster, job) for job in ann]
+    assert nodes[0] != nodes[1], "the emptiest node: one beside the other"
+    waits = cluster.submit(SLEEP, "--gpus=4", "-N1", user=ANN)
+    bobs = cluster.submit(SLEEP, "--gpus=4", "-N1", user=BOB)
+    cluster.run("gcancel", ann[0])
+    cluster.wait_state(bobs, "RUNNING")
+    assert cluster.state(waits) == "PENDING", "whose jobs hold least is next, whoever came first"
+
+    # Pool 2: the fullest node, and who is urgent takes the place of who is not.
+    low = [cluster.submit(SLEEP, "-p", "pool2", "--priority=50", "--gpus=4", "-N1") for _ in range(2)]
+    for job in low:
+        cluster.wait_state(job, "RUNNING")
+    assert len({node_of(cluster, job) for job in low}) == 1, "the fullest node: one on top of the other"
+    urgent = cluster.submit(SLEEP, "-p", "pool2", "--priority=99", "--gpus-per-node=8", "-N2")
+    cluster.wait_state(urgent, "RUNNING")
+    for job in low:
+        cluster.wait_state(job, "PENDING")
+        assert cluster.detail(job)["Preemptions"] == "1"
+    # Nobody of the other pool was touched, whatever its priority.
+    for job in (*ann[1:], bobs):
+        assert cluster.detail(job)["Preemptions"] == "0"
+
+    # Each job is shown with the order that ranks it.
+    orders = {row["job_id"]: row["order"] for row in cluster.json("gprio", "--json")["jobs"]}
+    assert orders[waits] == "round_robin"
+    assert {orders[job] for job in low} == {"priority"}
+
+
+@needs_root
+def test_a_pool_gets_another_policy_while_jobs_run(make_cluster):
+    cluster = make_cluster(nodes=4, config=POOLS)
+    low = cluster.submit(SLEEP, "-p", "pool2", "--priority=50", "--gpus-per-node=8", "-N2")
+    cluster.wait_state(low, "RUNNING")
+    path = (cluster.dir / "run").resolve() / "gangway.yaml"
+    path.write_text(path.read_text().replace("order: priority", "order: fifo_skip"))
+    shown = cluster.run("gcontrol", "reconfigure").stdout
+    assert "partitions.pool2.order" in shown, shown
+    high = cluster.submit(SLEEP, "-p", "pool2", "--priority=99", "--gpus-per-node=8", "-N1")
+    wait_for(lambda: cluster.detail(high)["Reason"] == "Resources", "the job to wait for room")
+    assert cluster.state(low) == "RUNNING", "no order takes anybody off unasked"
+    path.write_text(path.read_text().replace("order: fifo_skip", "order: priority"))
+    cluster.run("gcontrol", "reconfigure")
+    cluster.wait_state(high, "RUNNING")
+    cluster.wait_state(low, "PENDING")
+
+    # What is wrong is told with its place, and nothing of it is taken over.
+    for wrong, word in (("order: priorty", "priority"), ("order: priority, order_weights: {preemtion: 1}", "preemption")):
+        path.write_text(path.read_text().replace("order: priority", wrong))
+        done = cluster.run("gcontrol", "reconfigure", check=False)
+        assert done.returncode != 0 and "gangway.yaml:" in done.stderr and word in done.stderr, done.stderr
+        path.write_text(path.read_text().replace(wrong, "order: priority"))
+
+
+LAS = QUICK + """
+scheduler: {order: las2d, order_weights: {queue_1: 0.01, queue_2: 0}, quantum: 1s}
+"""
+
+
+def test_attained_service_outlives_the_controller(make_cluster):
+    """36 GPU-seconds are the first queue's. What a job has had before a crash of the controller counts after it."""
+    cluster = make_cluster(nodes=1, config=LAS)
+    long = cluster.submit(SLEEP, "--gpus=8", "-N1", "-t", "60")
+    cluster.wait_state(long, "RUNNING")
+
+    def has_had_its_part():
+        return json.loads(cluster.run("gcontrol", "show", "job", long, "--json").stdout)["jobs"][0]["attained_gpu_seconds"] > 36
+
+    wait_for(has_had_its_part, "the long job's first queue to be over")
+    before = cluster.json("gcontrol", "show", "job", long, "--json")["jobs"][0]["attained_gpu_seconds"]
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    wait_for(cluster.ping, "the controller")
+    assert cluster.json("gcontrol", "show", "job", long, "--json")["jobs"][0]["attained_gpu_seconds"] >= before
+    short = cluster.submit("true", "--gpus=8", "-N1", "-t", "1")
+    assert cluster.wait_ended(short) == "COMPLETED"
+    assert cluster.detail(long)["Preemptions"] == "1"

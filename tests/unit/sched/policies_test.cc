@@ -1,0 +1,288 @@
+// Orders of partitions, and what orders are told: facts, queues of attained service, who yields, lines.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cluster_builder.h"
+#include "sched/cycle/plan.h"
+#include "sched/queue/orders.h"
+#include "sched/view/standings.h"
+
+namespace gw::sched {
+namespace {
+
+using testing::Cluster;
+using testing::gang;
+using testing::machine;
+using testing::pending;
+
+Time at(int64_t minutes) { return Time{(1'000 + minutes) * 60'000'000}; }
+
+PendingJob job_of(uint32_t id, uint32_t gpus, std::vector<std::string> partitions = {"main"}) {
+  PendingJob j = pending(id, gang(1, gpus));
+  j.partitions = std::move(partitions);
+  j.submitted = j.eligible = at(0);
+  return j;
+}
+
+PoolOrders pools(const std::map<std::string, std::string>& orders) {
+  PoolOrders out;
+  for (const auto& [partition, order] : orders) out[partition] = {order, {}, {}, *make_order(order)};
+  return out;
+}
+
+TEST(Policies, AJobIsRankedByTheOrderOfItsFirstPartition) {
+  const Orders orders(*make_order("fifo_skip"), pools({{"a", "fifo"}, {"b", "srtf"}}));
+  EXPECT_EQ(orders.of(job_of(1, 1, {"a", "b"})).name(), "fifo");
+  EXPECT_EQ(orders.of(job_of(1, 1, {"b", "a"})).name(), "srtf");
+  EXPECT_EQ(orders.of(job_of(1, 1, {"c", "a"})).name(), "fifo_skip");
+  EXPECT_EQ(orders.of(job_of(1, 1, {})).name(), "fifo_skip");
+  EXPECT_EQ(orders.in("b").name(), "srtf");
+  EXPECT_NE(orders.number_of(job_of(1, 1, {"a"})), orders.number_of(job_of(1, 1, {"b"})));
+  EXPECT_EQ(orders.number_of(job_of(1, 1, {"c"})), orders.number_of(job_of(1, 1, {"main"})));
+  EXPECT_TRUE(orders.is_strict_for(job_of(1, 1, {"c", "a"})));
+  EXPECT_FALSE(orders.is_strict_for(job_of(1, 1, {"c", "b"})));
+  EXPECT_TRUE(orders.are_preemptive());
+  EXPECT_TRUE(orders.need(&Needs::durations));
+  EXPECT_FALSE(orders.need(&Needs::users));
+}
+
+TEST(Policies, ServiceIsCountedFromWhereItWasCountedToTheLast) {
+  PendingJob job = job_of(1, 4);
+  job.attained = base::seconds(100);
+  job.time_limit = base::minutes(60);
+  EXPECT_EQ(waiting_facts(job, at(9)).attained, base::seconds(100)) << "nothing while it waits";
+  EXPECT_DOUBLE_EQ(waiting_facts(job, at(9)).gpus, 4);
+  const JobFacts fresh = running_facts(job, at(0), 4, at(1));
+  EXPECT_EQ(fresh.attained, base::seconds(100 + 240));
+  EXPECT_EQ(fresh.remaining, base::minutes(59));
+  job.counted_at = at(5);  // it has grown since
+  EXPECT_EQ(running_facts(job, at(0), 8, at(6)).attained, base::seconds(100 + 480));
+  PendingJob threads = job_of(2, 0);
+  threads.request.cpus_per_task = 16;
+  EXPECT_DOUBLE_EQ(waiting_facts(threads, at(0)).gpus, 0.5 * threads.request.tasks);
+}
+
+TEST(Policies, Las2dHasQueuesAndNamesTheMomentOfTheNext) {
+  const auto order = *make_order("las2d", {{"queue_1", 1}, {"queue_2", 2}});
+  PendingJob job = job_of(1, 4);
+  const auto key = [&](double gpu_hours) {
+    job.attained = base::seconds(std::llround(gpu_hours * 3600));
+    return order->key(waiting_facts(job, at(0)));
+  };
+  EXPECT_EQ(key(0), 0);
+  EXPECT_EQ(key(0.99), 0);
+  EXPECT_EQ(key(1), 1);
+  EXPECT_EQ(key(1.99), 1);
+  EXPECT_EQ(key(2), 2);
+  EXPECT_EQ(key(200), 2);
+  EXPECT_EQ(order->next_change(waiting_facts(job, at(0))), Time::never()) << "who waits gets no service";
+  job.attained = base::seconds(1800);  // half of the first queue, at four GPUs
+  EXPECT_EQ(order->next_change(running_facts(job, at(0), 4, at(0))), at(0) + base::seconds(450));
+  EXPECT_EQ(order->next_change(running_facts(job, at(0), 4, at(0) + base::seconds(450))),
+            at(0) + base::seconds(450 + 900));
+  job.attained = base::seconds(9999);
+  EXPECT_EQ(order->next_change(running_facts(job, at(0), 4, at(0))), Time::never());
+}
+
+TEST(Policies, WhoHasWaitedLongEnoughIsRankedAnewInItsClass) {
+  Queue queue;
+  queue.set_orders(std::make_shared<const Orders>(*make_order("las2d", {{"queue_1", 1}, {"promote", 2}})));
+  PendingJob old = job_of(1, 4);
+  old.attained = base::seconds(4 * 1200);  // ran for twenty minutes
+  old.submitted = at(-60);
+  PendingJob fresh = job_of(2, 4);
+  queue.advance_to(at(0));
+  queue.put(old);
+  queue.put(fresh);
+  ASSERT_EQ(queue.classes().size(), 1U);
+  const JobClass& c = queue.classes().begin()->second;
+  EXPECT_EQ(c.shape().id, JobId(2));
+  EXPECT_EQ(queue.next_change(), at(40));
+  queue.advance_to(at(40));
+  EXPECT_EQ(c.shape().id, JobId(1)) << "twice as long as it ran, and it came first";
+  EXPECT_EQ(queue.next_change(), Time::never());
+}
+
+/// Says that its rank changes at once, again and again.
+class Restless final : public Order {
+ public:
+  std::string_view name() const override { return "restless"; }
+  double score(const JobFacts&, const OrderContext&) const override { return 0; }
+  Time next_change(const JobFacts& facts) const override { return facts.now; }
+};
+
+TEST(Policies, AnOrderThatNamesNoMomentToComeIsNotAskedWithoutEnd) {
+  Queue queue;
+  queue.set_orders(std::make_shared<const Orders>(std::make_shared<const Restless>()));
+  queue.advance_to(at(0));
+  queue.put(job_of(1, 1));
+  EXPECT_EQ(queue.next_change(), at(0) + base::seconds(1));
+  queue.advance_to(at(5));
+  EXPECT_EQ(queue.next_change(), at(5) + base::seconds(1));
+}
+
+/// Divides by what may be nothing.
+class Careless final : public Order {
+ public:
+  std::string_view name() const override { return "careless"; }
+  double score(const JobFacts& facts, const OrderContext&) const override { return facts.job.nice == 0 ? 0 : NAN; }
+  double key(const JobFacts& facts) const override { return facts.job.nice == 0 ? 0 : NAN; }
+};
+
+TEST(Policies, WhatIsNoNumberComesLast) {
+  Queue queue;
+  queue.set_orders(std::make_shared<const Orders>(std::make_shared<const Careless>()));
+  for (uint32_t id = 1; id <= 9; ++id) {
+    PendingJob job = job_of(id, 1);
+    job.nice = id % 3 == 0 ? 0 : 1;
+    queue.put(job);
+  }
+  ASSERT_EQ(queue.classes().size(), 1U);
+  std::vector<uint32_t> ids;
+  for (const auto& [rank, job] : queue.classes().begin()->second.members) ids.push_back(job.id.value);
+  EXPECT_EQ(ids, (std::vector<uint32_t>{3, 6, 9, 1, 2, 4, 5, 7, 8}));
+  for (uint32_t id = 1; id <= 9; ++id) queue.remove(JobId(id));
+  EXPECT_EQ(queue.size(), 0U) << "each is found again where it was put";
+}
+
+class Pools : public ::testing::Test {
+ protected:
+  Cluster c{2, machine(16, 8, 64'000)};
+
+  void SetUp() override {
+    for (const auto& [name, node] : {std::pair("left", "n1"), std::pair("right", "n2")}) {
+      PartitionFacts p;
+      p.name = name;
+      p.nodes = {node};
+      c.apply(PartitionSet{p});
+    }
+  }
+  void policy(const std::map<std::string, std::string>& orders) {
+    Policy p;
+    p.pool_orders = pools(orders);
+    p.quantum = base::minutes(10);
+    c.apply(PolicySet{p});
+  }
+  void queue(const PendingJob& j) { c.apply(JobQueued{j}); }
+  Plan run(Time now) {
+    started.clear(), preempted.clear();
+    Plan p = plan(c.view, now, {});
+    for (const Group& g : p.groups)
+      for (const Decision& d : g.decisions) {
+        if (const auto* victim = std::get_if<Preempt>(&d)) preempted.push_back(victim->job.value);
+        if (const auto* s = std::get_if<Start>(&d)) started.push_back(s->job.value);
+      }
+    return p;
+  }
+  /// It runs there since then, on so many GPUs from the first on.
+  void runs(const PendingJob& j, const std::string& partition, uint32_t node, Time since, uint32_t first = 0,
+            uint32_t count = 8) {
+    model::NodeShare share;
+    share.node = base::NodeId(node);
+    for (uint32_t i = first; i < first + count; ++i) share.gpus.insert(i), share.cores.insert(i);
+    share.tasks = share.cpus = count;
+    c.apply(JobPlaced{j.id, partition, {{share}}, since, Time::never(), std::make_shared<const PendingJob>(j)});
+  }
+  using Ids = std::vector<uint32_t>;
+  Ids started, preempted;
+};
+
+TEST_F(Pools, HeadsOfDifferentLinesAreComparedBySubmission) {
+  policy({{"left", "lifo"}});
+  // By lifo 3 is before 1. The line on the right has 2, which came between them; whoever comes first gets the licence.
+  Policy p = c.view.policy();
+  p.licenses = {{"one", 1}};
+  c.apply(PolicySet{p});
+  std::vector<PendingJob> jobs = {job_of(1, 1, {"left"}), job_of(2, 1, {"right"}), job_of(3, 1, {"left"})};
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].submitted = at(static_cast<int64_t>(i));
+    jobs[i].licenses = {{"one", 1}};
+    queue(jobs[i]);
+  }
+  run(at(5));
+  EXPECT_EQ(started, (Ids{2})) << "the head of the left line is 3, which came last";
+}
+
+TEST_F(Pools, WhoYieldsAtTheQuantumIsTakenThenAndThePlanSaysWhen) {
+  policy({{"left", "las2d"}});
+  PendingJob long_one = job_of(1, 8, {"left"});
+  long_one.attained = base::hours(2);  // of the second queue
+  runs(long_one, "left", 1, at(0));
+  queue(job_of(2, 8, {"left"}));
+  const Plan waits = run(at(4));
+  EXPECT_EQ(preempted, Ids{});
+  EXPECT_EQ(waits.next_change_at, at(10));
+  run(at(10));
+  EXPECT_EQ(preempted, (Ids{1}));
+  EXPECT_EQ(started, (Ids{2}));
+}
+
+TEST_F(Pools, APartitionsOwnQuantumCountsFirst) {
+  policy({{"left", "las2d"}});
+  PartitionFacts own = *c.view.capacity().partition("left");
+  own.quantum = base::minutes(3);
+  c.apply(PartitionSet{own});
+  PendingJob long_one = job_of(1, 8, {"left"});
+  long_one.attained = base::hours(2);
+  runs(long_one, "left", 1, at(0));
+  queue(job_of(2, 8, {"left"}));
+  run(at(3));
+  EXPECT_EQ(preempted, (Ids{1}));
+}
+
+TEST_F(Pools, ThePlanIsMadeAgainWhenARunningJobChangesItsQueue) {
+  policy({{"left", "las2d"}});
+  PendingJob job = job_of(1, 8, {"left"});
+  runs(job, "left", 1, at(0));  // an hour of one GPU is over after seven and a half minutes
+  queue(job_of(2, 8, {"left"}));
+  EXPECT_EQ(run(at(1)).next_change_at, at(7) + base::seconds(30));
+  EXPECT_EQ(run(at(7) + base::seconds(30)).next_change_at, at(10)) << "then only its quantum keeps it";
+}
+
+TEST_F(Pools, NobodyYieldsToAnotherPartitionOrOrder) {
+  policy({{"left", "priority"}});
+  PendingJob low = job_of(1, 8, {"right"});
+  runs(low, "right", 2, at(0));
+  PendingJob high = job_of(2, 8, {"right"});
+  high.priority = 9;
+  queue(high);
+  run(at(60));
+  EXPECT_EQ(preempted, Ids{});
+  high.partitions = {"right", "left"};
+  PendingJob left = job_of(3, 8, {"left"});
+  runs(left, "left", 1, at(0));
+  queue(high);
+  run(at(61));
+  EXPECT_EQ(preempted, (Ids{3})) << "there the order says so";
+}
+
+TEST_F(Pools, EqualPartsAreCountedAsThePassGivesThem) {
+  policy({{"left", "fair_share"}});
+  for (uint32_t i = 1; i <= 8; ++i) {
+    PendingJob j = job_of(i, 1, {"left"});
+    j.uid = 1;
+    runs(j, "left", 1, at(0), i - 1, 1);
+    j.id = JobId(i + 10);
+    j.uid = 2;
+    queue(j);
+  }
+  run(at(60));
+  EXPECT_EQ(started, (Ids{11, 12, 13, 14}));
+  EXPECT_EQ(preempted, (Ids{8, 7, 6, 5}));
+}
+
+TEST_F(Pools, UsersTakeTurnsWithinOnePass) {
+  policy({{"left", "round_robin"}});
+  for (uint32_t i = 1; i <= 12; ++i) {
+    PendingJob j = job_of(i, 1, {"left"});
+    j.uid = i <= 10 ? 1 : 2;
+    j.submitted = at(i);
+    queue(j);
+  }
+  run(at(60));
+  EXPECT_EQ(started, (Ids{1, 11, 2, 12, 3, 4, 5, 6}));
+}
+
+}  // namespace
+}  // namespace gw::sched
