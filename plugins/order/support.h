@@ -22,8 +22,10 @@ inline bool is_behind(const JobFacts& running, const JobFacts& waiting, double r
   return running_key > waiting_key;
 }
 
-/// GPU-seconds still to come; very many if that is not known.
-inline double remaining_service(const JobFacts& facts) { return remaining_seconds(facts) * std::max(facts.gpus, 1e-3); }
+/// GPU-seconds still to come, by the GPUs that it asks for; very many if that is not known.
+inline double remaining_service(const JobFacts& facts) {
+  return remaining_seconds(facts) * std::max(facts.asked, 1e-3);
+}
 
 /// Errors: a weight that is not among the order's names (GW_ORDER_WEIGHTS).
 inline base::Status check_weights(const Weights& weights, std::span<const std::string_view> names) {

@@ -43,6 +43,8 @@ PendingJob random_job(uint32_t id, Time now) {
   job.qos = one_in(2) ? "normal" : "high";
   job.qos_priority = job.qos == "high" ? 10 : 0;
   job.nice = pick(-2, 2);
+  job.attained = base::seconds(pick(0, 3) * 60);
+  if (one_in(3)) job.counted_at = now;
   job.submitted = at(-pick(0, 50));
   job.eligible = now;
   if (!one_in(6)) job.time_limit = base::seconds(pick(1, 8) * 10);
@@ -70,10 +72,19 @@ PendingJob random_job(uint32_t id, Time now) {
 sched::Policy random_policy() {
   static const std::vector<std::string> kOrders = sched::order_names();
   sched::Policy policy;
-  const std::string& name = kOrders[static_cast<size_t>(pick(0, 4))];
+  const auto any = [] { return kOrders[static_cast<size_t>(pick(0, static_cast<int>(kOrders.size()) - 1))]; };
+  const std::string name = any();
   if (name == "multifactor") policy.order_weights = {{"age", 0.1 * pick(0, 9)}, {"fair_share", pick(0, 1) * 1000.5}};
   policy.order = *sched::make_order(name, policy.order_weights);
   policy.order_version = "v";
+  for (const char* partition : {"main", "other"}) {
+    if (one_in(2)) continue;
+    sched::ChosenOrder& own = policy.pool_orders[partition];
+    own = {any(), {}, "w", {}};
+    if (own.name == "las2d") own.weights = {{"queue_1", 0.01 * pick(1, 5)}, {"promote", pick(0, 2)}};
+    own.order = *sched::make_order(own.name, own.weights);
+  }
+  policy.quantum = base::seconds(pick(1, 30));
   policy.fit = static_cast<model::Fit>(pick(1, 3));
   policy.max_planned_starts = static_cast<uint32_t>(pick(0, 4));
   policy.candidates = static_cast<uint32_t>(pick(0, 3));
@@ -122,6 +133,7 @@ class Scene {
     other.name = "other";
     other.nodes = {"n4", "n2"};
     other.tier = pick(0, 2);
+    if (one_in(2)) other.quantum = base::seconds(pick(1, 20));
     apply(sched::PartitionSet{main});
     apply(sched::PartitionSet{other});
     apply(sched::NetworkSet{*model::build_network({{"s0", {"n5", "n1", "n2"}, {}}, {"s1", {"n3", "n4"}, {}}}, {})});
@@ -187,6 +199,8 @@ Taken take(Scene& scene) {
 
 std::unique_ptr<sched::ClusterView> restore(Snapshot& snapshot) {
   snapshot.input.policy.order = *sched::make_order(snapshot.input.order, snapshot.input.policy.order_weights);
+  for (auto& [partition, own] : snapshot.input.policy.pool_orders)
+    own.order = *sched::make_order(own.name, own.weights);
   auto view = sched::restore_view(snapshot.input);
   RC_ASSERT(view.has_value());
   return std::move(*view);
@@ -221,6 +235,9 @@ RC_GTEST_PROP(Snapshot, LookingAheadGivesTheSameFromBoth, ()) {
   auto snapshot = decode(taken.bytes);
   RC_ASSERT(snapshot.has_value());
   const auto view = restore(*snapshot);
+  // The pass that take() has made since has moved the cursor of the scene.
+  sched::plan(*view, snapshot->input.now, snapshot->input.budget);
+  view->queue().forget();
   const auto far = forecast::look_ahead(snapshot->input, *view);
   scene.view.queue().forget();
   const auto near = forecast::look_ahead(snapshot->input, scene.view);

@@ -102,7 +102,8 @@ Evicted victims_by_quota(Session& session, const Served& served, const Partition
 /// Before then it yields to nobody.
 Time yields_from(const Session& session, const JobFacts& running, const PartitionFacts& partition, Yields how,
                  uint32_t leaf) {
-  Duration least = session.quotas().tree().qos(leaf).min_runtime;
+  // Two jobs of which an order says that each yields to the other take turns once a second, not without an end.
+  Duration least = std::max(session.quotas().tree().qos(leaf).min_runtime, base::seconds(1));
   if (how == Yields::kAtQuantum) least = std::max(least, partition.quantum.value_or(session.view.policy().quantum));
   return running.since + least;
 }

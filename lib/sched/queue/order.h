@@ -54,7 +54,8 @@ struct JobFacts {
   Time since = {};         ///< It runs since then; one that waits could have started since then.
   Duration attained = {};  ///< Service so far: time multiplied by GPUs (32 threads without GPUs count as one).
   Duration remaining = base::kUnlimited;  ///< Time still to run, as far as is known; kUnlimited: it is not.
-  double gpus = 0;                        ///< By which `attained` grows while it runs: what it holds, or asks for.
+  double asked = 0;  ///< GPUs that it asks for (threads by the thirty-two): the same whether it waits or runs.
+  double gpus = 0;   ///< By which `attained` grows while it runs: what it holds, which may be more; else `asked`.
   double held_by_user = 0;  ///< The same of all that its user runs in this QOS and partition; with Needs::holdings.
 };
 
@@ -68,7 +69,7 @@ struct Needs {
 /// Does a running job make room for one that waits, of the same QOS, in the same partition?
 enum class Yields : uint8_t {
   kNo,
-  kNow,        ///< Once the QOS's min_runtime has passed.
+  kNow,        ///< Once the QOS's min_runtime has passed, and a second since its start.
   kAtQuantum,  ///< And once it has run for the partition's quantum.
 };
 

@@ -69,7 +69,7 @@ JobFacts waiting_facts(const PendingJob& job, Time now) {
   facts.since = job.eligible;
   facts.attained = job.attained;
   facts.remaining = told_remaining(job);
-  facts.gpus = gpus_asked(job);
+  facts.asked = facts.gpus = gpus_asked(job);
   return facts;
 }
 
@@ -77,6 +77,7 @@ JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now)
   JobFacts facts{job, now};
   facts.is_running = true;
   facts.since = since;
+  facts.asked = gpus_asked(job);
   facts.gpus = gpus;
   const Duration counted = std::max(now - std::max(since, job.counted_at), Duration{});
   facts.attained = job.attained + base::microseconds(static_cast<int64_t>(static_cast<double>(counted.us) * gpus));

@@ -159,6 +159,21 @@ TEST(Preemption, OfManyWhoAreDisplacedAFewAreNamed) {
   EXPECT_THAT(told.front(), AllOf(HasSubstr("job 1, job 2"), HasSubstr("and 10 more"), Not(HasSubstr("rule"))));
 }
 
+TEST(Preemption, WhatItHasHadStaysWithTheJobUntilItsNextRun) {
+  Victim w(OnPreempt::kRequeue);
+  const Time begun = w.job(w.id).placed()->placed;
+  w.take_off();
+  w.leave(0);
+  ASSERT_EQ(w.state(w.id), JobState::kPending);
+  const base::Duration had = w.job(w.id).service.done;
+  EXPECT_EQ(had.us, int64_t{8} * (w.now - begun).us) << "of all eight GPUs, until it had left them";
+  EXPECT_EQ(w.view.queue().find(w.id)->attained, had);
+  w.pass(1000);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  EXPECT_EQ(w.view.queue().find(w.id)->attained, had) << "nothing is added while it waits";
+}
+
 TEST(Preemption, WhatItCostsAQosIsKeptOverARestart) {
   Victim w(OnPreempt::kRequeue);
   w.take_off();

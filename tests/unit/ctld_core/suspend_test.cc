@@ -5,6 +5,8 @@
 
 #include <csignal>
 
+#include "sched/queue/orders.h"
+#include "sched/view/standings.h"
 #include "world.h"
 
 namespace gw::ctld {
@@ -104,6 +106,41 @@ struct Still : World {
   }
   void expect_audit() { EXPECT_TRUE(view.capacity().audit()); }
 };
+
+/// GPU-seconds that it has had, as it is told to orders.
+double attained_s(const World& w, JobId id) {
+  const sched::PendingJob* waits = w.view.queue().find(id);
+  const auto runs = w.view.running().find(id);
+  const sched::PendingJob& job = waits != nullptr ? *waits : *runs->second;
+  if (waits != nullptr) return static_cast<double>(sched::waiting_facts(job, w.now).attained.us) / 1e6;
+  const Time since = w.view.capacity().holdings().at(id).started;
+  return static_cast<double>(sched::running_facts(job, since, sched::gpus_held(w.view, id), w.now).attained.us) / 1e6;
+}
+
+TEST(Suspend, WhatItHasHadIsCountedWhileItHoldsItsGpusAndKeptOverARestart) {
+  Still w(1);
+  EXPECT_DOUBLE_EQ(attained_s(w, w.id), 800) << "eight GPUs for 100 seconds";
+  const JobId other = w.make_way();
+  w.now = w.now + base::seconds(500);
+  EXPECT_DOUBLE_EQ(attained_s(w, w.id), 800) << "another has them";
+  w.finish(other);
+  ASSERT_EQ(w.state(w.id), JobState::kRunning);
+  w.now = w.now + base::seconds(10);
+  EXPECT_DOUBLE_EQ(attained_s(w, w.id), 880);
+  w.now = w.now + base::seconds(100);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  EXPECT_DOUBLE_EQ(attained_s(w, w.id), 1680) << "it ran on while nobody counted";
+}
+
+TEST(Suspend, GpusThatItKeepsCount) {
+  Still w(1, /*shares_gpus=*/false);
+  w.act(wire::kSuspend);
+  w.froze(0);
+  ASSERT_EQ(w.state(w.id), JobState::kSuspended);
+  w.now = w.now + base::seconds(50);
+  EXPECT_DOUBLE_EQ(static_cast<double>(w.job(w.id).service.rate), 8e6) << "nobody else can use them";
+}
 
 TEST(Suspend, ItMakesWayAndGoesOnWhereItWas) {
   Still w(2);
