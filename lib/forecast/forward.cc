@@ -8,6 +8,7 @@
 #include <set>
 
 #include "forecast/rest.h"
+#include "sched/view/standings.h"
 
 namespace gw::forecast {
 namespace {
@@ -258,6 +259,7 @@ class Forward {
   /// Off the nodes: for good, or to wait again.
   void leave(JobId job, Time when) {
     ++changes_;
+    auto again = as_it_waits_again(job, when);
     for (const JobId part : parts_[job]) {
       const auto holding = view_.capacity().holdings().find(part);
       if (holding == view_.capacity().holdings().end()) continue;
@@ -272,7 +274,21 @@ class Forward {
     ++forecast.preemptions;
     forecast.started = {};
     forecast.nodes.clear();
+    if (again != nullptr) jobs_.at(job) = std::move(again);
     apply(sched::JobQueued{*jobs_.at(job)});
+  }
+
+  /// As it waits once it has left: with what it has had, or orders that go by that would have it take turns for ever.
+  std::shared_ptr<const sched::PendingJob> as_it_waits_again(JobId job, Time when) const {
+    const auto known = jobs_.find(job);
+    const auto holding = view_.capacity().holdings().find(job);
+    if (known == jobs_.end() || holding == view_.capacity().holdings().end()) return nullptr;
+    auto again = std::make_shared<sched::PendingJob>(*known->second);
+    const double gpus = sched::gpus_held(view_, job);
+    again->attained = sched::running_facts(*known->second, holding->second.started, gpus, when).attained;
+    again->counted_at = {};
+    again->eligible = when;
+    return again;
   }
 
   void finish(JobId job, Time when) {

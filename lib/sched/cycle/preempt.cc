@@ -112,7 +112,8 @@ Time yields_from(const Session& session, const JobFacts& running, const Partitio
 std::vector<JobId> outranked(Session& session, const Served& served, const PartitionFacts& partition) {
   const PendingJob& job = served.job;
   const Order& order = session.orders().in(partition.name);
-  const JobFacts waiting = session.standings.of(job, served.leaf);
+  JobFacts waiting = session.standings.of(job, served.leaf);
+  waiting.held_by_user = session.standings.held_by_user_of(job, served.leaf, partition.name);  // there, as the others'
   const int32_t tier = best_tier(session.capacity(), job);
   std::vector<JobId> out;
   for (JobFacts running : session.standings.ranked(served.leaf, partition.name)) {

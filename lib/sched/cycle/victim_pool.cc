@@ -185,6 +185,7 @@ void VictimPool::count_preemptions(const Session& session, const Group& group) {
 Time VictimPool::bounded_until(const Session& session, const std::string& qos) {
   (void)covers(session);
   const uint32_t most = session.view.policy().preemptions_per_hour;
+  if (most == 0) return Time::never();  // and not in an hour, again and again
   const Duration hour = base::hours(1);
   const auto before = session.view.preemptions().find(qos);
   const auto now = preempted_.find(qos);
