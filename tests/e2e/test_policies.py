@@ -1,6 +1,7 @@
 """Each partition its own policy, with real daemons: who is next, who makes room, where jobs go, and what is kept over a restart."""
 
 import json
+import re
 
 from cluster import wait_for
 from conftest import QUICK, needs_root
@@ -49,6 +50,12 @@ def test_one_pool_takes_turns_on_the_emptiest_nodes_the_other_goes_by_priority(m
     # Nobody of the other pool was touched, whatever its priority.
     for job in (*ann[1:], bobs):
         assert cluster.detail(job)["Preemptions"] == "0"
+
+    # What holds in each, and where it comes from.
+    shown = {name: cluster.run("gcontrol", "show", "partition", name, "--effective").stdout for name in ("pool1", "pool2")}
+    assert re.search(r"order +round_robin +.*gangway.yaml:", shown["pool1"]), shown["pool1"]
+    assert re.search(r"fit +worst +.*gangway.yaml:", shown["pool1"]), shown["pool1"]
+    assert re.search(r"quantum +(1m|00:01:00) +.*built-in", shown["pool2"]), shown["pool2"]
 
     # Each job is shown with the order that ranks it.
     orders = {row["job_id"]: row["order"] for row in cluster.json("gprio", "--json")["jobs"]}

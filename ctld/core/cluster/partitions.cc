@@ -112,6 +112,9 @@ Partition in_effect(const Core& core, const Partition& p) {
   if (out.consolidate == model::Consolidate::kDefault) out.consolidate = core.settings.consolidate;
   if (!out.grace) out.grace = core.settings.policy.grace;
   if (out.default_qos.empty()) out.default_qos = core.settings.default_qos;
+  if (out.order.empty() && out.order_weights.empty()) out.order_weights = core.settings.policy.order_weights;
+  if (out.order.empty()) out.order = std::string(core.planning.orders.cluster().name());
+  if (!out.quantum) out.quantum = core.settings.policy.quantum;
   return out;
 }
 
@@ -191,6 +194,10 @@ void create_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   if (done && core.partitions.all.contains(p.name))
     done = base::fail(ErrorCode::kConflict, "partition " + p.name + " exists already",
                       "change it with: gcontrol update PartitionName=" + p.name);
+  // An order is a program that the controller loads: that is not for a request to say.
+  if (done && (!given->order.empty() || !given->order_weights.empty()))
+    done = base::invalid("a partition that a command makes has the cluster's order",
+                         "give it one of its own in the configuration: partitions[].order");
   if (done) done = check_partition_values(core, p);
   if (!done) return core.out.refuse(conn, request.id(), done.error());
   core.partitions.gone.erase(p.name);

@@ -227,6 +227,18 @@ TEST(Partitions, OneThatTheFileHasByNowIsTheFiles) {
   EXPECT_TRUE(w.shown("made").name().empty());
 }
 
+/// An order is a file that the controller loads.
+TEST(Partitions, ARequestCannotNameAnOrder) {
+  Pools w;
+  wire::Partition p = wire::to_wire(model::Partition{});
+  p.set_order("fifo");
+  EXPECT_EQ(w.create({}, p).error().what(), "a partition that a command makes has the cluster's order");
+  p.clear_order();
+  p.add_order_weights()->set_name("age");
+  EXPECT_TRUE(w.create({}, p).has_error());
+  EXPECT_EQ(w.shown("made").name(), "");
+}
+
 struct DryRun : Pools {
   JobId blocked, mover;
   DryRun() {
