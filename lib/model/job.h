@@ -143,11 +143,11 @@ constexpr const char* kTimesSentence = "Requested time limit is invalid (missing
 base::Status check_times(const JobSpec& spec, base::Time now);
 
 /// What a job has got so far, in all its runs: time multiplied by GPUs held (32 threads without GPUs count as one),
-/// restarts and what it keeps in suspension included.
+/// restarts included, but not while it is suspended.
 struct Service {
   base::Duration done;  ///< Up to `since`.
   int64_t rate = 0;     ///< Millionths of a GPU that it holds since then.
-  base::Time since;     ///< Zero: it holds nothing.
+  base::Time since;     ///< Zero: it has nothing to run on.
   bool operator==(const Service&) const = default;
 };
 

@@ -121,7 +121,7 @@ class JobMaker {
       : written_(written), cluster_(cluster), options_(options), path_(path), largest_(largest_of(cluster)) {
     for (const auto& q : written.qos) qos_.push_back(q.name);
     for (const auto& p : written.partitions) partitions_.push_back(p.name);
-    tells_work_ = sched::Orders(cluster.policy.order, cluster.policy.pool_orders).need(&sched::Needs::durations);
+    tells_work_ = sched::Orders(cluster.policy.order, cluster.policy.pool_orders).needs().durations;
   }
 
   base::Result<SimJob> make(const TraceJob& row, Users& users) const {

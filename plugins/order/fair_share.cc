@@ -13,14 +13,13 @@ class FairShare final : public Order {
   double score(const JobFacts& facts, const OrderContext&) const override { return -facts.held_by_user; }
   Needs needs() const override { return {.holdings = true}; }
   bool is_preemptive() const override { return true; }
-  /// At least what the waiting job takes is given up, maybe by several jobs. Who yields has more than the other also
+  /// What those on the list of victims hold is not in `held_by_user` any more. Who yields has as much as the other also
   /// afterwards, and so cannot ask for it back.
   Yields yields(const JobFacts& running, const JobFacts& waiting) const override {
     if (running.job.priority != waiting.job.priority)
       return running.job.priority < waiting.job.priority ? Yields::kNow : Yields::kNo;
     if (running.job.uid == waiting.job.uid) return Yields::kNo;
-    const double given_up = std::max(running.gpus, waiting.gpus);
-    const bool stays_level = waiting.held_by_user + waiting.gpus <= running.held_by_user - given_up;
+    const bool stays_level = waiting.held_by_user + waiting.asked <= running.held_by_user - running.gpus;
     return stays_level ? Yields::kAtQuantum : Yields::kNo;
   }
 };

@@ -36,7 +36,7 @@ using Held = std::map<std::tuple<std::string, std::string, uint32_t>, double>;
 /// Empty where no order goes by it.
 Held held_by_users(const Core& core) {
   Held out;
-  if (!core.planning.orders.need(&sched::Needs::holdings)) return out;
+  if (!core.planning.orders.needs().holdings) return out;
   for (const auto& [id, job] : core.jobs.all())
     if (const model::Placed* placed = job.placed(); placed != nullptr && !is_suspended(job))
       out[{job.spec.qos, placed->partition, job.spec.uid}] +=

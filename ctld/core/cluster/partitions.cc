@@ -149,6 +149,14 @@ wire::KeyOrigin origin_of(const Core& core, const std::string& partition, const 
 
 }  // namespace
 
+void tell_policy(Core& core) {
+  sched::Policy policy = core.settings.policy;
+  // One that a command has made anew has nothing of what the file says of that name.
+  for (const auto& [name, p] : core.partitions.made) policy.pool_orders.erase(name);
+  core.planning.orders = sched::Orders(policy.order, policy.pool_orders, policy.order_weights);
+  core.feed.tell(sched::PolicySet{std::move(policy)});
+}
+
 void publish_partition(Core& core, const model::Partition& p) {
   sched::PartitionFacts facts = sched::facts_of(p);
   if (facts.consolidate == model::Consolidate::kDefault) facts.consolidate = core.settings.consolidate;
@@ -203,6 +211,7 @@ void create_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   core.partitions.gone.erase(p.name);
   core.partitions.made[p.name] = p;
   core.partitions.origins.erase(p.name);
+  if (core.settings.policy.pool_orders.contains(p.name)) tell_policy(core);  // it is not the one of the file
   keep_partition(core, caller, p, keys, "created");
   wire::ApiReply out;
   out.mutable_ok();

@@ -29,4 +29,7 @@ wire::Partition describe_partition(const Core& core, const model::Partition& p);
 /// With the origin of every key.
 wire::Partition describe_effective(const Core& core, const model::Partition& p);
 
+/// The policy of the settings, for the scheduler; again when a command makes a partition that the file has, too.
+void tell_policy(Core& core);
+
 }  // namespace gw::ctld

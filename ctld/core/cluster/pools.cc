@@ -47,8 +47,7 @@ void configure_pools(Core& core) {
 void configure_scheduler(Core& core) {
   if (!core.settings.policy.order) core.settings.policy.order = *sched::make_order("fifo_skip");
   core.settings.policy.grace = std::max(core.settings.policy.grace, base::seconds(1));
-  core.planning.orders = sched::Orders(core.settings.policy.order, core.settings.policy.pool_orders);
-  core.feed.tell(sched::PolicySet{core.settings.policy});
+  tell_policy(core);
   core.ledger.set_network(core.settings.network);
 }
 

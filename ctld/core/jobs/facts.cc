@@ -160,6 +160,9 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.preemptions = job.preemptions;
   if (job.placed() != nullptr) out.saved = job.placed()->saved;
   out.attained = job.service.done;
+  if (job.spec.het_job == job.id)
+    for (const JobId other : other_components(core, job))
+      out.attained = out.attained + core.jobs.at(other).service.done;
   out.counted_at = job.service.since;
   out.time_limit = job.spec.time_limit;
   out.time_min = job.spec.time_min;

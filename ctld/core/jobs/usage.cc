@@ -30,8 +30,9 @@ void count_service(Core& core, model::Job& job) {
     const auto us = static_cast<double>(std::max(core.now - s.since, base::Duration{}).us);
     s.done = s.done + base::microseconds(static_cast<int64_t>(us * static_cast<double>(s.rate) / 1e6));
   }
-  s.rate = job.placed() == nullptr ? 0 : sched::usage_rate(held_by(job));
-  s.since = job.placed() == nullptr ? base::Time{} : core.now;
+  const bool stands = job.placed() == nullptr || is_suspended(job);
+  s.rate = stands ? 0 : sched::usage_rate(job.placed()->allocation);
+  s.since = stands ? base::Time{} : core.now;
 }
 
 void discharge(Core& core, const model::Job& job, NodeId node) {
@@ -59,8 +60,7 @@ void usage_due(Core& core) {
 
 void publish_usage(Core& core) {
   const Time at = sched::usage_period_start(core.now);
-  if (auto news = core.usage.news(at, core.planning.orders.need(&sched::Needs::users),
-                                  core.settings.policy.fairness_over_time > 0))
+  if (auto news = core.usage.news(at, core.planning.orders.needs().users, core.settings.policy.fairness_over_time > 0))
     core.feed.tell(std::move(*news));
 }
 

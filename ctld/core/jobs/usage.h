@@ -11,10 +11,10 @@ void charge(Core& core, const model::Job& job, const model::Allocation& gives, c
 /// Likewise for what was held when the controller was ended, and counts since then.
 void charge_again(Core& core, const model::Job& job, const model::Allocation& held);
 /// What a node's share of a job cost is charged no longer.
+void discharge(Core& core, const model::Job& job, NodeId node);
 /// What the job holds has changed, or it ends: its service is counted up to now, and from now on by what it holds.
 /// The caller writes its row.
 void count_service(Core& core, model::Job& job);
-void discharge(Core& core, const model::Job& job, NodeId node);
 /// Nobody has used anything: nothing to wake up for.
 void arm_usage(Core& core);
 /// A period is over: the scheduler is told what was used.

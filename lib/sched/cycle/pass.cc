@@ -27,7 +27,7 @@ uint64_t allowance_of_each(const Budget& budget, size_t users) {
 }  // namespace
 
 Pass::Pass(ClusterView& view, Time now, const Budget& budget)
-    : view_(view), session_(view, now, budget), queue_order_(session_.quotas()) {}
+    : view_(view), session_(view, now, budget), queue_order_(session_.quotas(), view.orders().has_several_lines()) {}
 
 Plan Pass::run() {
   open();
@@ -86,12 +86,14 @@ void Pass::serve_queue() {
 
 /// Whoever has got more in this pass may stand behind others by now.
 std::optional<ClassHead> Pass::take_turn() {
+  constexpr uint64_t kMostPutBack = 20'000;  // a user may have many classes, and each start sinks them all
   for (;;) {
     const auto turn = queue_order_.pop();
-    if (!turn || !session_.orders().need(&Needs::holdings)) return turn;
+    if (!turn || !session_.orders().needs().holdings || put_back_ >= kMostPutBack) return turn;
     const auto present = next_turn(progress_[turn->number]);
     if (!present || present->rank == turn->rank) return turn;
     queue_order_.put(*present);
+    ++put_back_;
   }
 }
 

@@ -35,6 +35,7 @@ class Pass {
   Session session_;
   FairQueue queue_order_;
   std::vector<Progress> progress_;  // by number of the class; made once, so that each stays where it is
+  uint64_t put_back_ = 0;           // turns that came too early by what their users had got meanwhile
   uint64_t spent_ = 0;              // of the budget of placements
   std::unordered_map<uint32_t, uint64_t> spent_by_;  // by users, on classes that are theirs alone
   uint64_t allowance_ = 0;                           // of each

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -105,7 +106,9 @@ Time yields_from(const Session& session, const JobFacts& running, const Partitio
   // Two jobs of which an order says that each yields to the other take turns once a second, not without an end.
   Duration least = std::max(session.quotas().tree().qos(leaf).min_runtime, base::seconds(1));
   if (how == Yields::kAtQuantum) least = std::max(least, partition.quantum.value_or(session.view.policy().quantum));
-  return running.since + least;
+  // Suspended and resumed, it is counted from then on; an elastic gang is so each time that it has another size.
+  const bool is_elastic = running.job.most_tasks > 0;
+  return (is_elastic ? running.since : std::max(running.since, running.job.counted_at)) + least;
 }
 
 /// Jobs of the same QOS that yield to the served job by the partition's order, the last first.
@@ -116,21 +119,22 @@ std::vector<JobId> outranked(Session& session, const Served& served, const Parti
   waiting.held_by_user = session.standings.held_by_user_of(job, served.leaf, partition.name);  // there, as the others'
   const int32_t tier = best_tier(session.capacity(), job);
   std::vector<JobId> out;
+  std::map<uint32_t, double> given_up;  // by those who are on the list already
   for (JobFacts running : session.standings.ranked(served.leaf, partition.name)) {
     const PendingJob& other = running.job;
     if (!is_preemptible(session, other.id, other) || other.gang || other.suspended || other.priority > job.priority)
       continue;
     // Who would be served before the job again takes the place back as soon as it has left it.
     if (best_tier(session.capacity(), other) > tier) continue;
-    running.held_by_user = session.standings.held_by_user_of(other, served.leaf, partition.name);
+    running.held_by_user = session.standings.held_by_user_of(other, served.leaf, partition.name) - given_up[other.uid];
     const Yields how = order.yields(running, waiting);
     session.change_at(order.next_change(running));
     if (how == Yields::kNo) continue;
     const Time from = yields_from(session, running, partition, how, served.leaf);
-    if (session.now >= from)
-      out.push_back(other.id);
-    else
-      session.change_at(from);
+    session.change_at(from);
+    if (session.now < from) continue;
+    out.push_back(other.id);
+    given_up[other.uid] += running.gpus;
   }
   return out;
 }

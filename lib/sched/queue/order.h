@@ -56,7 +56,9 @@ struct JobFacts {
   Duration remaining = base::kUnlimited;  ///< Time still to run, as far as is known; kUnlimited: it is not.
   double asked = 0;  ///< GPUs that it asks for (threads by the thirty-two): the same whether it waits or runs.
   double gpus = 0;   ///< By which `attained` grows while it runs: what it holds, which may be more; else `asked`.
-  double held_by_user = 0;  ///< The same of all that its user runs in this QOS and partition; with Needs::holdings.
+  /// GPUs of all that its user runs in this QOS and partition, without those that make room already; with
+  /// Needs::holdings.
+  double held_by_user = 0;
 };
 
 /// What an order goes by beside the job itself, so that nothing is worked out in vain.

@@ -4,17 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace gw::sched {
 namespace {
 
 /// As usage counts it (usage_rate()): whole GPUs, or threads by the thirty-two.
-double gpus_asked(const PendingJob& job) {
-  const model::Request& r = job.request;
+double gpus_asked(const model::Request& r) {
   const uint32_t milli = r.gpu_milli;
   if (r.gpu_counting != model::GpuCounting::kNone && r.gpus > 0)
     return static_cast<double>(model::total_gpus(r, r.min_nodes)) * milli / model::kWholeGpu;
   return static_cast<double>(r.tasks) * r.cpus_per_task / 32;
+}
+
+/// With all its components.
+double gpus_asked(const PendingJob& job) {
+  double sum = gpus_asked(job.request);
+  for (const Component& c : job.components) sum += gpus_asked(c.request);
+  return sum;
 }
 
 Duration told_remaining(const PendingJob& job) {
@@ -37,10 +45,26 @@ base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>&
   return out;
 }
 
-Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools)
-    : cluster_(cluster != nullptr ? std::move(cluster) : *make_order("fifo_skip")), all_{cluster_, 0} {
-  for (const auto& [partition, chosen] : pools)
-    if (chosen.order != nullptr) pools_[partition] = Line{chosen.order, static_cast<uint32_t>(pools_.size()) + 1};
+Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, const Weights& weights)
+    : all_{cluster != nullptr ? std::move(cluster) : *make_order("fifo_skip"), 0} {
+  add(*all_.order);
+  std::map<std::pair<std::string_view, Weights>, uint32_t> numbers = {{{all_.order->name(), weights}, 0}};
+  for (const auto& [partition, chosen] : pools) {
+    if (chosen.order == nullptr) continue;
+    add(*chosen.order);
+    const std::pair<std::string_view, Weights> key(chosen.order->name(), chosen.weights);
+    const uint32_t number = numbers.try_emplace(key, static_cast<uint32_t>(numbers.size())).first->second;
+    has_several_ |= number != 0;
+    pools_[partition] = Line{chosen.order, number};
+  }
+}
+
+void Orders::add(const Order& order) {
+  const Needs needs = order.needs();
+  needs_.users |= needs.users;
+  needs_.durations |= needs.durations;
+  needs_.holdings |= needs.holdings;
+  are_preemptive_ |= order.is_preemptive();
 }
 
 const Orders::Line& Orders::line(const std::string& partition) const {
@@ -52,16 +76,6 @@ const Orders::Line& Orders::line(const std::string& partition) const {
 bool Orders::is_strict_for(const PendingJob& job) const {
   return std::any_of(job.partitions.begin(), job.partitions.end(),
                      [this](const std::string& name) { return in(name).is_strict(); });
-}
-
-bool Orders::need(bool Needs::*what) const {
-  return cluster_->needs().*what ||
-         std::any_of(pools_.begin(), pools_.end(), [&](const auto& p) { return p.second.order->needs().*what; });
-}
-
-bool Orders::are_preemptive() const {
-  return cluster_->is_preemptive() ||
-         std::any_of(pools_.begin(), pools_.end(), [](const auto& p) { return p.second.order->is_preemptive(); });
 }
 
 JobFacts waiting_facts(const PendingJob& job, Time now) {
@@ -79,7 +93,7 @@ JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now)
   facts.since = since;
   facts.asked = gpus_asked(job);
   facts.gpus = gpus;
-  const Duration counted = std::max(now - std::max(since, job.counted_at), Duration{});
+  const Duration counted = std::max(now - (job.counted_at ? job.counted_at : since), Duration{});
   facts.attained = job.attained + base::microseconds(static_cast<int64_t>(static_cast<double>(counted.us) * gpus));
   facts.remaining = told_remaining(job);
   if (facts.remaining != base::kUnlimited) facts.remaining = std::max(facts.remaining - (now - since), Duration{});

@@ -35,32 +35,34 @@ base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>&
 
 class Orders {
  public:
-  /// `cluster` null: fifo_skip.
-  explicit Orders(std::shared_ptr<const Order> cluster = nullptr, const PoolOrders& pools = {});
+  /// `cluster` null: fifo_skip. `weights`: what that was made with.
+  explicit Orders(std::shared_ptr<const Order> cluster = nullptr, const PoolOrders& pools = {},
+                  const Weights& weights = {});
 
-  const Order& cluster() const { return *cluster_; }
+  const Order& cluster() const { return *all_.order; }
   const Order& in(const std::string& partition) const { return *line(partition).order; }
   const Order& of(const PendingJob& job) const { return *line_of(job).order; }
-  /// Jobs of one number stand in one line, which one order ranks.
+  /// Jobs of one number stand in one line, which one order ranks; partitions with the same order share it.
   uint32_t number_of(const PendingJob& job) const { return line_of(job).number; }
+  bool has_several_lines() const { return has_several_; }
   /// Does the order of any of its partitions let nobody pass?
   bool is_strict_for(const PendingJob& job) const;
-  /// Does any of them need that?
-  bool need(bool Needs::*what) const;
+  /// What any of them needs.
+  const Needs& needs() const { return needs_; }
   /// Are any of them preemptive?
-  bool are_preemptive() const;
-  bool operator==(const Orders&) const = default;
+  bool are_preemptive() const { return are_preemptive_; }
 
  private:
   struct Line {
     std::shared_ptr<const Order> order;
     uint32_t number = 0;
-    bool operator==(const Line&) const = default;
   };
-  std::shared_ptr<const Order> cluster_;
   Line all_;
   std::map<std::string, Line> pools_;
+  Needs needs_;
+  bool are_preemptive_ = false, has_several_ = false;
 
+  void add(const Order& order);
   const Line& line(const std::string& partition) const;
   const Line& line_of(const PendingJob& job) const {
     return job.partitions.empty() ? all_ : line(job.partitions.front());
@@ -68,7 +70,7 @@ class Orders {
 };
 
 /// Jobs of different users may rank differently.
-inline bool looks_at_users(const Orders& orders) { return orders.need(&Needs::users) || orders.need(&Needs::holdings); }
+inline bool looks_at_users(const Orders& orders) { return orders.needs().users || orders.needs().holdings; }
 
 /// A score, or a key turned round, as jobs are compared by it: what is not a number comes last, since nothing could be
 /// sorted by it.

@@ -22,7 +22,8 @@ bool FairQueue::is_before(const Entry& a, const Entry& b) const {
   return a.qos < b.qos;
 }
 
-FairQueue::FairQueue(const Quotas& quotas) : quotas_(quotas), places_(quotas.tree().nodes().size()) {}
+FairQueue::FairQueue(const Quotas& quotas, bool has_lines)
+    : quotas_(quotas), has_lines_(has_lines), places_(quotas.tree().nodes().size()) {}
 
 FairQueue::Heap* FairQueue::Place::first_line() {
   Heap* first = nullptr;
@@ -87,10 +88,7 @@ void FairQueue::put(const ClassHead& turn) {
 
 void FairQueue::fill(std::vector<ClassHead> turns) {
   std::sort(turns.begin(), turns.end());
-  for (const ClassHead& turn : turns) {
-    has_lines_ |= turn.line != turns.front().line;
-    heap_of(turn).push_back(turn);  // in order, they are a heap
-  }
+  for (const ClassHead& turn : turns) heap_of(turn).push_back(turn);  // in order, they are a heap
   // Parents stand before their children.
   for (auto qos = static_cast<uint32_t>(places_.size()); --qos > 0;) rank(qos);
 }

@@ -33,8 +33,8 @@ struct ClassHead {
 
 class FairQueue {
  public:
-  /// `quotas` is asked anew for each comparison and outlives this.
-  explicit FairQueue(const Quotas& quotas);
+  /// `quotas` is asked anew for each comparison and outlives this. `has_lines`: more than one order ranks jobs.
+  explicit FairQueue(const Quotas& quotas, bool has_lines = false);
   void put(const ClassHead& turn);
   /// All at once, before the first pop(): cheaper than one by one.
   void fill(std::vector<ClassHead> turns);
@@ -63,7 +63,7 @@ class FairQueue {
     Heap* first_line();              // the one whose head is next; null: nobody is there
   };
   const Quotas& quotas_;
-  bool has_lines_ = false;          // more than one
+  const bool has_lines_;
   std::vector<Place> places_;       // by QOS
   std::optional<uint32_t> behind_;  // where a turn was taken out and the ranks above do not know it yet
 

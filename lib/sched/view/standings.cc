@@ -2,6 +2,7 @@
 #include "sched/view/standings.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "sched/quota/usage.h"
@@ -11,37 +12,47 @@ namespace {
 
 constexpr double kRatePerGpu = 1e6;  // of usage_rate()
 
-double gpus_of(const Capacity& capacity, JobId id) {
+int64_t rate_of(const Capacity& capacity, JobId id) {
   const auto holding = capacity.holdings().find(id);
   if (holding == capacity.holdings().end()) return 0;
   int64_t rate = 0;
-  for (const NodeId node : holding->second.nodes)
-    if (const auto share = capacity.share_of(id, node)) rate += usage_rate(*share);
-  return static_cast<double>(rate) / kRatePerGpu;
+  for (const NodeId node : holding->second.nodes) {
+    auto share = capacity.share_of(id, node);
+    if (!share) continue;
+    share->cpus = share->cores.size() * capacity.node(node)->threads();  // the ledger keeps cores
+    rate += usage_rate(*share);
+  }
+  return rate;
 }
 
 }  // namespace
 
-double gpus_held(const ClusterView& view, JobId job) {
-  double gpus = gpus_of(view.capacity(), job);
-  for (const JobId extension : view.extensions_of(job)) gpus += gpus_of(view.capacity(), extension);
+int64_t rate_held(const ClusterView& view, JobId job) {
+  int64_t rate = rate_of(view.capacity(), job);
+  for (const JobId extension : view.extensions_of(job)) rate += rate_of(view.capacity(), extension);
   const auto running = view.running().find(job);
-  if (running == view.running().end()) return gpus;
-  for (const Component& part : running->second->components) gpus += gpus_of(view.capacity(), part.id);
-  return gpus;
+  if (running == view.running().end()) return rate;
+  for (const Component& part : running->second->components) rate += rate_of(view.capacity(), part.id);
+  return rate;
 }
 
+double gpus_held(const ClusterView& view, JobId job) { return static_cast<double>(rate_held(view, job)) / kRatePerGpu; }
+
 Standings::Standings(const ClusterView& view, Time now) : view_(view), facts_(now, view.capacity(), view.usage()) {
-  const bool by_holdings = view.orders().need(&Needs::holdings);
+  const bool by_holdings = view.orders().needs().holdings;
   if (!by_holdings && !view.orders().are_preemptive()) return;
   list_runs();
   if (!by_holdings) return;
-  for (const auto& [pool, ids] : in_pool_)  // in an order of their own, so that sums are the same each time
-    for (const JobId id : ids) {
-      const QuotaLedger::Holder* holder = view.quota().holder(id);
-      if (holder == nullptr || !holder->is_leaving) held_[{pool, runs_.at(id).job->uid}] += runs_.at(id).gpus;
-    }
-  for (const auto& [made, n] : view.nominations()) add(view.queue().find(n.job), n.partition, n.allocation);
+  std::set<JobId> movers;  // they hold as much elsewhere
+  for (const auto& [made, n] : view.nominations()) {
+    if (runs_.contains(n.job)) movers.insert(n.job);
+    add(view.queue().find(n.job), n.partition, n.allocation);
+  }
+  for (const auto& [id, run] : runs_) {
+    const QuotaLedger::Holder* holder = view.quota().holder(id);
+    const bool leaves = holder != nullptr && holder->is_leaving && !movers.contains(id);
+    if (!leaves) held_[{run.pool, run.job->uid}] += run.rate;
+  }
 }
 
 void Standings::list_runs() {
@@ -50,7 +61,7 @@ void Standings::list_runs() {
     const auto holding = capacity.holdings().find(id);
     if (job->gang || job->whole || job->suspended || holding == capacity.holdings().end()) continue;
     const Pool pool{view_.quota().tree().leaf_of(job->qos), holding->second.partition};
-    runs_[id] = Run{job.get(), pool, holding->second.started, gpus_held(view_, id)};
+    runs_[id] = Run{job.get(), pool, holding->second.started, rate_held(view_, id)};
     in_pool_[pool].push_back(id);
   }
 }
@@ -58,7 +69,7 @@ void Standings::list_runs() {
 double Standings::held_by_user_of(const PendingJob& job, uint32_t leaf, const std::string& partition) const {
   if (!goes_by_holdings(partition)) return 0;
   const auto held = held_.find({{leaf, partition}, job.uid});
-  return held == held_.end() ? 0 : held->second;
+  return held == held_.end() ? 0 : static_cast<double>(held->second) / kRatePerGpu;
 }
 
 JobFacts Standings::of(const PendingJob& waiting, uint32_t leaf) const {
@@ -76,7 +87,7 @@ const std::vector<JobFacts>& Standings::ranked(uint32_t leaf, const std::string&
   std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, size_t>> ranks;
   for (const JobId id : in_pool_[pool]) {
     const Run& run = runs_.at(id);
-    JobFacts facts = running_facts(*run.job, run.since, run.gpus, context().now);
+    JobFacts facts = running_facts(*run.job, run.since, static_cast<double>(run.rate) / kRatePerGpu, context().now);
     facts.held_by_user = held_by_user_of(*run.job, leaf, partition);
     ranks.push_back({{run.job->priority, comparable(order.score(facts, context())), ~id.value}, all.size()});
     all.push_back(facts);
@@ -88,14 +99,17 @@ const std::vector<JobFacts>& Standings::ranked(uint32_t leaf, const std::string&
 
 void Standings::add(const PendingJob* job, const std::string& partition, const model::Allocation& allocation) {
   if (job == nullptr || !goes_by_holdings(partition)) return;
-  const Pool pool{view_.quota().tree().leaf_of(job->qos), partition};
-  held_[{pool, job->uid}] += static_cast<double>(usage_rate(allocation)) / kRatePerGpu;
+  Coming coming{{view_.quota().tree().leaf_of(job->qos), partition}, job->uid, usage_rate(allocation)};
+  const auto [known, is_new] = coming_.try_emplace(job->id, coming);
+  if (!is_new) held_[{known->second.pool, known->second.uid}] -= known->second.rate;  // a place was kept for it before
+  known->second = coming;
+  held_[{coming.pool, coming.uid}] += coming.rate;
 }
 
 void Standings::remove(JobId id) {
   const auto run = runs_.find(id);
   if (run == runs_.end() || !goes_by_holdings(run->second.pool.second)) return;
-  held_[{run->second.pool, run->second.job->uid}] -= run->second.gpus;
+  held_[{run->second.pool, run->second.job->uid}] -= run->second.rate;
 }
 
 }  // namespace gw::sched

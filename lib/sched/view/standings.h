@@ -40,14 +40,21 @@ class Standings {
     const PendingJob* job = nullptr;
     Pool pool;
     Time since;
-    double gpus = 0;
+    int64_t rate = 0;  // see usage_rate()
+  };
+  /// What a job that is to start there was counted with.
+  struct Coming {
+    Pool pool;
+    uint32_t uid = 0;
+    int64_t rate = 0;
   };
   const ClusterView& view_;
   const OrderFacts facts_;
   std::unordered_map<JobId, Run> runs_;
   std::map<Pool, std::vector<JobId>> in_pool_;
   std::map<Pool, std::vector<JobFacts>> ranked_;
-  std::map<std::pair<Pool, uint32_t>, double> held_;  // by user
+  std::map<std::pair<Pool, uint32_t>, int64_t> held_;  // by user
+  std::map<JobId, Coming> coming_;
 
   void list_runs();
   bool goes_by_holdings(const std::string& partition) const { return view_.orders().in(partition).needs().holdings; }
@@ -55,5 +62,7 @@ class Standings {
 
 /// What a running job holds now, as usage counts it: GPUs, or threads by the thirty-two.
 double gpus_held(const ClusterView& view, JobId job);
+/// The same in millionths.
+int64_t rate_held(const ClusterView& view, JobId job);
 
 }  // namespace gw::sched

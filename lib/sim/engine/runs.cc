@@ -57,6 +57,7 @@ void give(World& world, base::JobId id, const model::Allocation& allocation, con
   const uint32_t owner = is_component ? world.ids.components[id.value - world.jobs.size() - 1].first : id.value - 1;
   auto ranked = std::make_shared<sched::PendingJob>(world.jobs[owner].job);
   if (is_component) *ranked = sched::component_of(*ranked, id);
+  ranked->counted_at = {};  // its service counts from this start on
   const Time since = is_component ? world.now : world.records[owner].started;
   count(world.measures, allocation, true);
   world.tell(sched::JobPlaced{id, partition, allocation, since, since + limit, std::move(ranked)});
@@ -160,7 +161,7 @@ namespace {
 /// What orders by attained service go by.
 void count_service(World& world, uint32_t job, Duration held_for) {
   const Record& record = world.records[job];
-  int64_t rate = sched::usage_rate(record.is_suspended ? record.kept : record.allocation);
+  int64_t rate = record.is_suspended ? 0 : sched::usage_rate(record.allocation);
   for (const model::Allocation& part : record.components) rate += sched::usage_rate(part);
   sched::PendingJob& facts = world.jobs[job].job;
   const double us = static_cast<double>(held_for.us) * static_cast<double>(rate) / 1e6;

@@ -24,7 +24,7 @@ bool awaits_tick(const World& world) {
 }
 
 void change_rate(World& world, uint32_t job, int sign) {
-  const bool by_user = world.view.orders().need(&sched::Needs::users), by_qos = counts_past(world);
+  const bool by_user = world.view.orders().needs().users, by_qos = counts_past(world);
   if (!by_user && !by_qos) return;
   const Record& record = world.records[job];
   int64_t rate = sched::usage_rate(record.is_suspended ? record.kept : record.allocation);

@@ -133,13 +133,13 @@ TEST(Suspend, WhatItHasHadIsCountedWhileItHoldsItsGpusAndKeptOverARestart) {
   EXPECT_DOUBLE_EQ(attained_s(w, w.id), 1680) << "it ran on while nobody counted";
 }
 
-TEST(Suspend, GpusThatItKeepsCount) {
+TEST(Suspend, NothingIsAttainedInSuspensionThoughItKeepsItsGpus) {
   Still w(1, /*shares_gpus=*/false);
   w.act(wire::kSuspend);
   w.froze(0);
   ASSERT_EQ(w.state(w.id), JobState::kSuspended);
   w.now = w.now + base::seconds(50);
-  EXPECT_DOUBLE_EQ(static_cast<double>(w.job(w.id).service.rate), 8e6) << "nobody else can use them";
+  EXPECT_EQ(w.job(w.id).service, (model::Service{base::seconds(800), 0, {}}));
 }
 
 TEST(Suspend, ItMakesWayAndGoesOnWhereItWas) {

@@ -40,11 +40,14 @@ TEST(Policies, AJobIsRankedByTheOrderOfItsFirstPartition) {
   EXPECT_EQ(orders.in("b").name(), "srtf");
   EXPECT_NE(orders.number_of(job_of(1, 1, {"a"})), orders.number_of(job_of(1, 1, {"b"})));
   EXPECT_EQ(orders.number_of(job_of(1, 1, {"c"})), orders.number_of(job_of(1, 1, {"main"})));
+  EXPECT_TRUE(orders.has_several_lines());
+  const Orders same(*make_order("fifo_skip"), pools({{"a", "fifo_skip"}, {"b", "fifo_skip"}}));
+  EXPECT_FALSE(same.has_several_lines()) << "one order, whoever names it";
   EXPECT_TRUE(orders.is_strict_for(job_of(1, 1, {"c", "a"})));
   EXPECT_FALSE(orders.is_strict_for(job_of(1, 1, {"c", "b"})));
   EXPECT_TRUE(orders.are_preemptive());
-  EXPECT_TRUE(orders.need(&Needs::durations));
-  EXPECT_FALSE(orders.need(&Needs::users));
+  EXPECT_TRUE(orders.needs().durations);
+  EXPECT_FALSE(orders.needs().users);
 }
 
 TEST(Policies, ServiceIsCountedFromWhereItWasCountedToTheLast) {
@@ -270,6 +273,40 @@ TEST_F(Pools, EqualPartsAreCountedAsThePassGivesThem) {
   run(at(60));
   EXPECT_EQ(started, (Ids{11, 12, 13, 14}));
   EXPECT_EQ(preempted, (Ids{8, 7, 6, 5}));
+}
+
+/// Threads count, too: a job without GPUs that runs has the service of what it holds.
+TEST_F(Pools, AJobWithoutGpusHoldsAndAttains) {
+  policy({{"left", "fair_share"}});
+  PendingJob threads = job_of(1, 0, {"left"});
+  model::NodeShare share;
+  share.node = base::NodeId(1);
+  share.cores = base::IndexSet::first(16);
+  share.tasks = 1;
+  c.apply(JobPlaced{threads.id, "left", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(threads)});
+  EXPECT_DOUBLE_EQ(gpus_held(c.view, JobId(1)), 1) << "16 cores of two threads";
+  Standings standings(c.view, at(60));
+  const auto& ranked = standings.ranked(c.view.quota().tree().leaf_of(""), "left");
+  ASSERT_EQ(ranked.size(), 1U);
+  EXPECT_EQ(ranked[0].attained, base::hours(1));
+  EXPECT_DOUBLE_EQ(ranked[0].held_by_user, 1);
+}
+
+/// What the first victims give up is not there for the next: else a job that needs much of something else than GPUs
+/// takes all that its place has, and the two users take turns for ever.
+TEST_F(Pools, WhoGivesUpSeveralJobsKeepsAsMuchAsTheOtherHas) {
+  policy({{"left", "fair_share"}});
+  for (uint32_t i = 1; i <= 4; ++i) {
+    PendingJob j = job_of(i, 1, {"left"});
+    j.uid = 1;
+    runs(j, "left", 1, at(0), i - 1, 1);
+  }
+  PendingJob wide = job_of(10, 1, {"left"});
+  wide.request.cpus_per_task = 32;  // all threads of the node
+  wide.uid = 2;
+  queue(wide);
+  run(at(60));
+  EXPECT_EQ(preempted, Ids{}) << "all four would have to go for it";
 }
 
 TEST_F(Pools, UsersTakeTurnsWithinOnePass) {
