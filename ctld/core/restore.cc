@@ -230,8 +230,8 @@ void restore_job(Core& core, model::Job& job) {
       core.feed.tell(sched::NominationSet{{job.id, n->partition, n->allocation, n->when}});
     const bool is_less = placed.suspension && placed.suspension->kept_id;
     // A row of before services were counted.
-    if (!job.service.since && !is_suspended(job))
-      job.service = {job.service.done, sched::usage_rate(held), placed.placed};
+    const bool runs = job.state == model::JobState::kRunning || job.state == model::JobState::kConfiguring;
+    if (runs && !job.service.since) job.service = {job.service.done, sched::usage_rate(held), placed.placed};
     charge_again(core, job, is_less ? model::kept_in_suspension(held, placed.suspension->shares_gpus) : held);
   }
   repeat_program(core, job);
