@@ -49,7 +49,8 @@ EXPERIMENTS = [
 def replay(args, folder, experiment, cost, fit):
     path = folder / "cluster.yaml"
     path.write_text(experiment.cluster())
-    done = subprocess.run([args.gangway, "simulate", "--cluster", path, "--trace", args.traces / experiment.trace, "--fit", fit,
+    kind = ["--trace-format", "muri"] if experiment.trace == MURI else []
+    done = subprocess.run([args.gangway, "simulate", "--cluster", path, "--trace", args.traces / experiment.trace, *kind, "--fit", fit,
                            "--preempt-cost", f"{cost}s", "--json"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)
