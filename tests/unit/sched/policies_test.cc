@@ -315,6 +315,7 @@ TEST_F(Pools, UsersTakeTurnsWithinOnePass) {
     PendingJob j = job_of(i, 1, {"left"});
     j.uid = i <= 10 ? 1 : 2;
     j.submitted = at(i);
+    j.time_limit = base::minutes(60 + i);  // each in a class of its own
     queue(j);
   }
   run(at(60));
