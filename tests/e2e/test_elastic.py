@@ -11,10 +11,10 @@ qos:
   - {name: owner, guaranteed: {gpu: 24}}
 """
 
-# Keeps what it is told, with each signal, until it may end.
+# Keeps what it is told, with each signal, until it may end. A signal is counted before what it tells can be seen.
 SCRIPT = """
 tell() {{ cp "$GANGWAY_HOSTLIST_FILE" {dir}/now.new; chmod u+w {dir}/now.new; mv {dir}/now.new {dir}/now; }}
-trap 'tell; echo x >> {dir}/changes' {signal}
+trap 'echo x >> {dir}/changes; tell' {signal}
 tell
 while [ ! -e {dir}/stop ]; do sleep 0.1; done
 """
@@ -49,7 +49,8 @@ def test_it_grows_gives_back_and_grows_again(make_cluster):
     assert "Elastic=1-3 nodes" in cluster.reason_text(gang.id)
     due = cluster.submit("sleep 600", "-q", "owner", "-N2", "--gpus-per-node=8", "-t", "60")
     cluster.wait_state(due, "RUNNING")
-    assert len(gang.told()) == 1 and cluster.state(gang.id) == "RUNNING"
+    wait_for(lambda: len(gang.told()) == 1, "the script is told of the one node that it keeps")
+    assert cluster.state(gang.id) == "RUNNING"
     wait_for(lambda: gang.nodes() == set(gang.told()), "what it gave back is no longer its own")
     cluster.run("gcancel", due)
     gang.is_told("n0", "n1", "n2")
