@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 
 #include "base/counted.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "ctld/shell/settings.h"
 #include "plugin/orders.h"
 #include "program/daemon_files.h"
+#include "sched/queue/order_check.h"
 
 namespace gw::ctld {
 namespace {
@@ -106,6 +108,37 @@ base::Status serve(const Arguments& a, config::Config c) {
   return {};
 }
 
+/// Says what its orders do that they must not. Whether they do nothing of the kind.
+bool are_orders_good(const config::Config& c, const sched::Policy& policy) {
+  std::map<std::string, const sched::Order*> orders = {{c.order, policy.order.get()}};
+  for (const auto& [partition, chosen] : policy.pool_orders)
+    orders.emplace(fmt::format("{} of partition {}", chosen.name, partition), chosen.order.get());
+  bool is_good = true;
+  for (const auto& [name, order] : orders) {
+    if (order == nullptr) continue;
+    for (const std::string& fault : sched::check_order(*order)) {
+      fmt::print(stderr, "gctld: error: order {}: {}\n", name, fault);
+      is_good = false;
+    }
+  }
+  return is_good;
+}
+
+/// Of --check: the exit code.
+int check(const Arguments& a, const config::Config& c) {
+  for (const std::string& warning : c.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  const auto settings = settings_of(c);
+  if (!settings) {
+    fmt::print(stderr, "gctld: error: {}\n", settings.error().text());
+    return 1;
+  }
+  if (!are_orders_good(c, settings->policy)) return 1;
+  fmt::print("order {} {}: {}\n", c.order, settings->policy.order_version, plugin::Orders(c.plugin_dirs).find(c.order));
+  fmt::print("{}: {}, {}: good\n", a.config, base::counted(c.nodes.size(), "node"),
+             base::counted(c.partitions.size(), "partition"));
+  return 0;
+}
+
 int run(int argc, char** argv) {
   const Arguments a = parse(argc, argv);
   if (a.exit_code >= 0) return a.exit_code;
@@ -114,19 +147,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "gctld: error: {}\n", c.error().text());
     return 1;
   }
-  if (a.check) {
-    for (const std::string& warning : c->warnings) fmt::print(stderr, "warning: {}\n", warning);
-    const auto settings = settings_of(*c);
-    if (!settings) {
-      fmt::print(stderr, "gctld: error: {}\n", settings.error().text());
-      return 1;
-    }
-    fmt::print("order {} {}: {}\n", c->order, settings->policy.order_version,
-               plugin::Orders(c->plugin_dirs).find(c->order));
-    fmt::print("{}: {}, {}: good\n", a.config, base::counted(c->nodes.size(), "node"),
-               base::counted(c->partitions.size(), "partition"));
-    return 0;
-  }
+  if (a.check) return check(a, *c);
   base::Status done = program::set_up_log("gctld", a.log_file, a.verbose ? "debug" : "info");
   if (done) done = serve(a, std::move(*c));
   if (done) return 0;

@@ -468,6 +468,11 @@ const Key<PartitionEntry> kPartitionKeys[] = {
       "Empty: scheduler.quantum.",
       1, 30 * kDay},
      [](PartitionEntry& e) -> Ref { return &e.p.quantum; }},
+    {{"time_slice", Kind::kDuration, kLive,
+      "Jobs take turns, each so long: whose turn is over is suspended, and keeps its memory. Short for order: "
+      "time_slice, quantum: so long, share_suspended_gpus: true. Empty: they do not.",
+      1, 30 * kDay},
+     [](PartitionEntry& e) -> Ref { return &e.time_slice; }},
 };
 
 const Key<model::Qos> kQosKeys[] = {
@@ -523,7 +528,7 @@ const Key<model::Qos> kQosKeys[] = {
 }  // namespace
 
 PartitionEntry entry_of(const model::Partition& p) {
-  PartitionEntry entry{p, base::to_lower(model::name(p.state)), {}};
+  PartitionEntry entry{p, base::to_lower(model::name(p.state)), {}, {}};
   if (p.default_for_compute) entry.default_for.push_back("compute");
   if (p.default_for_aux) entry.default_for.push_back("aux");
   return entry;

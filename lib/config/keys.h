@@ -87,6 +87,7 @@ struct PartitionEntry {
   model::Partition p;
   std::string state = "up";
   std::vector<std::string> default_for;
+  std::optional<base::Duration> time_slice;  ///< Short for an order, its quantum, and GPUs that are shared by turns.
 };
 PartitionEntry entry_of(const model::Partition& p);
 /// Keys of partition_keys() that stand in the map `partition_defaults`, too.

@@ -27,6 +27,10 @@ const Value& place_of(const Value& root, std::string_view dotted);
 /// Is that an order, with such weights? `has_others`: there are folders of plug-ins, in which more may lie.
 void check_order(const Value& order_at, const std::string& order, const Value& weights_at,
                  const std::map<std::string, double>& weights, bool has_others, Problems& problems);
+/// What `time_slice` is short for, among the keys of a partition.
+constexpr std::string_view kSaidByTimeSlice[] = {"order", "order_weights", "quantum", "share_suspended_gpus"};
+/// Carries that out. Mistakes: one of them is said, too.
+void take_turns(PartitionEntry& entry, const Value& item, Problems& problems);
 /// The items of a list of maps under a top-level key; anything else is told to `problems`.
 std::span<const Value> list_items(const Value& root, std::string_view key, Problems& problems);
 

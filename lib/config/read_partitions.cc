@@ -50,6 +50,8 @@ class DefaultsReader {
       return;
     }
     const model::PartitionKey* key = model::partition_key(name.text);
+    if (key == nullptr && name.text == "time_slice")
+      return problems_.error(name, "time_slice has no place in partition_defaults", "write it at each partition");
     if (key == nullptr) return tell_unknown_key(name, known(), problems_);
     problems_.error(name, fmt::format("{} has no place in partition_defaults", key->name),
                     key->cluster_key.empty() ? "write it at each partition"
@@ -87,6 +89,10 @@ class PartitionReader {
     read_map(partition_keys(), "", item, entry, problems_);
     if (!is_named(entry, item)) return;
     note_lines("partitions." + entry.p.name, item, config_);
+    take_turns(entry, item, problems_);
+    if (const Value* slice = item.find("time_slice"); slice != nullptr && entry.time_slice)
+      for (const std::string_view key : kSaidByTimeSlice)
+        config_.lines[fmt::format("partitions.{}.{}", entry.p.name, key)] = slice->line;
     set_state(entry);
     set_default_for(entry, item);
     resolve_nodes(entry.p, item);
@@ -238,6 +244,19 @@ Partition default_partition(const Config& c) {
 }
 
 }  // namespace
+
+void take_turns(PartitionEntry& entry, const Value& item, Problems& problems) {
+  if (!entry.time_slice) return;
+  for (const std::string_view key : kSaidByTimeSlice)
+    if (item.find(key) != nullptr)
+      problems.error(place_of(item, key),
+                     fmt::format("partition {}: {} is what time_slice says, too", base::printable(entry.p.name), key),
+                     "leave one of them out");
+  entry.p.order = "time_slice";
+  entry.p.order_weights.clear();
+  entry.p.quantum = entry.time_slice;
+  entry.p.share_suspended_gpus = true;
+}
 
 void read_partitions(const Value& root, Config& c, Problems& problems) {
   for (const char* section : {"scheduler", "jobs"})

@@ -94,13 +94,14 @@ void set_default_for(PartitionEntry& entry, const Value& item, const Reading& re
 
 void read_partition(const Value& item, const std::vector<std::string>& nodes, std::map<std::string, uint32_t>& lines,
                     ScenarioCluster& c, const Reading& reading) {
-  PartitionEntry entry{simulated_partition(), "up", {}};
+  PartitionEntry entry{simulated_partition(), "up", {}, {}};
   std::vector<Bound> keys;
   for (const auto* key : simulated_partition_keys()) keys.push_back({&key->info, key->at(entry)});
   if (!read_bound(keys, {}, item, "an entry of partitions", reading.problems)) return;
   if (!is_new_name(entry.p.name, item, "partition", lines, reading)) return;
   set_state(entry);
   set_default_for(entry, item, reading);
+  take_turns(entry, item, reading.problems);
   if (item.find("nodes") == nullptr)
     reading.problems.error(item, fmt::format("partition {} does not say which nodes it has", entry.p.name),
                            "write `nodes: ALL` or a host list");

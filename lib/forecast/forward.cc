@@ -97,7 +97,8 @@ class Forward {
   std::set<JobId> leaving_;  // preempted; they wait again when their grace is over
   std::map<JobId, JobForecast> out_;
   std::map<sched::ClassKey, std::string> wait_words_;
-  std::map<JobId, JobId> kept_;  // of suspended jobs
+  std::map<JobId, JobId> kept_;        // of suspended jobs
+  std::map<JobId, Duration> rest_of_;  // of those that are suspended from now on: what they have still to run
 
   void apply(sched::DeltaKind kind) { view_.apply(sched::Delta{view_.epoch() + 1, std::move(kind)}); }
 
@@ -122,7 +123,7 @@ class Forward {
   }
 
   /// What a suspended job keeps: it goes with the job, once that has gone on. Who is suspended from now on is forecast
-  /// as if it were requeued.
+  /// as if it were requeued, and could run the rest elsewhere.
   void add_kept(const sched::RunningJob& r) {
     parts_[r.id] = {r.id};
     kept_[r.job->suspended] = r.id;
@@ -181,6 +182,7 @@ class Forward {
       if (const auto* g = std::get_if<sched::Grow>(&decision)) grow(*g);
       if (const auto* p = std::get_if<sched::Preempt>(&decision)) {
         tell_preempted(*p);
+        if (p->is_suspended) stand_still(p->job, now_ + p->grace);
         preempt(p->job, p->grace);
       }
       if (const auto* n = std::get_if<sched::Nomination>(&decision)) {
@@ -204,7 +206,10 @@ class Forward {
     const Time limit = now_ + s.time_limit;
     auto placed = jobs_.at(job);
     if (!is_first) placed = std::make_shared<const sched::PendingJob>(sched::component_of(*placed, s.job));
-    const Time end = is_first ? end_of_run(placed->uid, now_, limit) : limit;
+    const auto rest = is_first ? rest_of_.extract(job) : decltype(rest_of_)::node_type();
+    const Time end = rest       ? std::min(now_ + rest.mapped(), limit)
+                     : is_first ? end_of_run(placed->uid, now_, limit)
+                                : limit;
     apply(sched::JobPlaced{s.job, s.partition, s.allocation, now_, limit, std::move(placed)});
     parts_[job].push_back(s.job);
     if (const auto kept = kept_.extract(job)) parts_[job].push_back(kept.mapped());
@@ -236,6 +241,12 @@ class Forward {
   void add_extension(JobId gang, JobId extension) {
     parts_[gang].push_back(extension);
     parts_[extension] = {extension};
+  }
+
+  /// What it has not run by then it runs when it continues.
+  void stand_still(JobId job, Time from) {
+    const auto end = end_of_.find(job);
+    if (end != end_of_.end() && end->second > from && !leaving_.contains(job)) rest_of_[job] = end->second - from;
   }
 
   void preempt(JobId job, Duration grace) {
@@ -288,6 +299,8 @@ class Forward {
     again->attained = sched::running_facts(*known->second, holding->second.started, gpus, when).attained;
     again->counted_at = {};
     again->eligible = when;
+    if (rest_of_.contains(job) && again->time_limit != base::kUnlimited)
+      again->time_limit = std::max(again->time_limit - (when - holding->second.started), base::seconds(1));
     return again;
   }
 

@@ -80,6 +80,7 @@ void set_on_preempt(const ScenarioJob& written, SimJob& job) {
   job.job.may_move = !job.ends_preempted;
   job.job.saves_work = job.saves_work;
   if (written.on_preempt == OnPreempt::kSuspend && is_plain) job.job.suspends = sched::Suspends::kAtOnce;
+  if (!job.saves_work && is_plain) job.job.between_turns = sched::Suspends::kAtOnce;
 }
 
 }  // namespace

@@ -297,7 +297,8 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, attained, counted_at, reservation, preemptible, may_move, components,
-               whole, most_tasks, grows_by_node, gang, preemptions, suspends, saves_work, suspended, licenses] = job;
+               whole, most_tasks, grows_by_node, gang, preemptions, suspends, between_turns, saves_work, suspended,
+               licenses] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -324,6 +325,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_gang(gang.value);
   w->set_preemptions(preemptions);
   w->set_suspends(static_cast<uint32_t>(suspends));
+  w->set_between_turns(static_cast<uint32_t>(between_turns));
   w->set_saves_work(saves_work);
   w->set_suspended(suspended.value);
   w->set_licenses(model::format_licenses(licenses));
@@ -382,8 +384,10 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.grows_by_node = w.grows_by_node();
   job.gang = base::JobId(w.gang());
   job.preemptions = w.preemptions();
-  if (w.suspends() > static_cast<uint32_t>(sched::Suspends::kAfterGrace)) return damaged("an unknown way to suspend");
+  if (std::max(w.suspends(), w.between_turns()) > static_cast<uint32_t>(sched::Suspends::kAfterGrace))
+    return damaged("an unknown way to suspend");
   job.suspends = static_cast<sched::Suspends>(w.suspends());
+  job.between_turns = static_cast<sched::Suspends>(w.between_turns());
   job.saves_work = w.saves_work();
   job.suspended = base::JobId(w.suspended());
   GW_TRY(licenses, model::parse_licenses(w.licenses()));

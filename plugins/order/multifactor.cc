@@ -26,6 +26,12 @@ class Multifactor final : public Order {
     for (const ScorePart& part : parts(facts, context)) sum += part.product();
     return sum;
   }
+  /// What differs within a class, so that older ones score higher there, too; the age is not cut, as it is for all of
+  /// them alike: who is past it stands by how long.
+  double key(const JobFacts& facts) const override {
+    return age_per_hour_ * static_cast<double>(facts.job.eligible.us) / 3.6e9 +
+           nice_ * static_cast<double>(facts.job.nice);
+  }
   std::vector<ScorePart> parts(const JobFacts& facts, const OrderContext& context) const override {
     const PendingJob& job = facts.job;
     return {{"age", age(job, context), weight("age")},
@@ -38,6 +44,7 @@ class Multifactor final : public Order {
 
  private:
   Weights weights_;
+  double age_per_hour_ = weight("age") / std::max(weight("max_age_hours"), 1e-9), nice_ = weight("nice");
 
   double weight(const std::string& name) const { return weight_of(weights_, defaults(), name); }
   double age(const PendingJob& job, const OrderContext& context) const {

@@ -111,3 +111,59 @@ def test_attained_service_outlives_the_controller(make_cluster):
     short = cluster.submit("true", "--gpus=8", "-N1", "-t", "1")
     assert cluster.wait_ended(short) == "COMPLETED"
     assert cluster.detail(long)["Preemptions"] == "1"
+
+
+SLICED = QUICK + """
+partitions:
+  - {name: pool, nodes: ALL, default: true, unlimited: true, time_slice: 2s}
+"""
+# Counts in memory alone: who is begun anew begins at 1 again.
+COUNTS = """
+echo "$SLURM_RESTART_COUNT" >> {dir}/begun.$SLURM_JOB_ID
+n=0
+while [ ! -e {dir}/end ]; do n=$((n + 1)); echo $n > {dir}/n.$SLURM_JOB_ID.new; mv {dir}/n.$SLURM_JOB_ID.new {dir}/n.$SLURM_JOB_ID; sleep 0.02; done
+"""
+
+
+def turns(cluster, jobs):
+    """Who began and ended a turn, in the order of their times: ("began", job) or ("ended", job)."""
+    seen = []
+    for job in jobs:
+        for event in cluster.json("gcontrol", "show", "job", job, "--history", "--json")["jobs"][0]["history"]:
+            what = {"started": "began", "resumed": "began", "suspended": "ended"}.get(event["kind"])
+            if what:
+                seen.append((event["time_us"], event["seq"], what, job))
+    return [(what, job) for _, _, what, job in sorted(seen)]
+
+
+def test_two_gangs_take_turns_over_a_crash_of_the_controller(make_cluster):
+    cluster = make_cluster(nodes=1, config=SLICED)
+    # Four of eight GPUs are left: who has a higher priority yields to nobody.
+    high = cluster.submit(SLEEP, "--gpus=4", "-N1", "--mem=1G", "--priority=5")
+    cluster.wait_state(high, "RUNNING")
+    jobs = [cluster.submit(COUNTS.format(dir=cluster.work), "--gpus=4", "-N1", "--mem=1G") for _ in range(2)]
+
+    def have_had(count):
+        wait_for(lambda: min(turns(cluster, jobs).count(("began", job)) for job in jobs) >= count,
+                 lambda: f"{count} turns each, not {turns(cluster, jobs)}")
+
+    have_had(3)
+    cluster.kill("gctld")
+    cluster.start("gctld")
+    wait_for(cluster.ping, "the controller")
+    have_had(6)
+    counts = [int((cluster.work / f"n.{job}").read_text()) for job in jobs]
+    seen = turns(cluster, jobs)
+    # One after the other, nobody twice running, and nobody begins before the other is suspended.
+    began = [job for what, job in seen if what == "began"]
+    assert began == [jobs[i % 2] for i in range(len(began))], seen
+    assert [what for what, _ in seen] == [("began", "ended")[i % 2] for i in range(len(seen))], seen
+    for job, counted in zip(jobs, counts):
+        detail = cluster.detail(job)
+        assert (detail["Preemptions"], detail["Restarts"], detail["LostGpuSeconds"]) == ("0", "0", "0.0"), detail
+        wait_for(lambda: int((cluster.work / f"n.{job}").read_text()) > counted, "it goes on from where it stood")
+        assert (cluster.work / f"begun.{job}").read_text().count("\n") == 1, "it began once"
+    (cluster.work / "end").touch()
+    for job in jobs:
+        cluster.wait_state(job, "COMPLETED")
+    assert not turns(cluster, [high])[1:], "it has kept its place"

@@ -53,6 +53,7 @@ PendingJob random_job(uint32_t id, Time now) {
   if (one_in(6)) job.reservation = "r";
   if (one_in(3)) job.partitions = {"other", "main"};
   job.suspends = static_cast<sched::Suspends>(pick(0, 2));
+  job.between_turns = static_cast<sched::Suspends>(pick(0, 2));
   job.saves_work = one_in(3);
   if (one_in(10)) {  // a suspended one
     model::NodeShare& share = job.request.exactly.emplace_back();

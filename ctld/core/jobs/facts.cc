@@ -37,7 +37,8 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
   out.partitions = {placed.partition};
   out.time_min = {};
   out.deadline = {};  // what has begun is not given up for it
-  out.suspends = sched::Suspends::kNo;
+  out.eligible = placed.suspension->since;
+  out.suspends = out.between_turns = sched::Suspends::kNo;
   if (out.time_limit != base::kUnlimited)
     out.time_limit = std::max(placed.running_since() + out.time_limit - placed.suspension->since, base::seconds(1));
 }
@@ -173,10 +174,12 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   out.preemptible = !job.spec.not_preemptible && (job.spec.requeue || job.spec.on_preempt == model::OnPreempt::kCancel);
   if (job.placed() != nullptr) out.preemptible = job.placed()->preemptible;
   out.saves_work = job.spec.on_preempt == model::OnPreempt::kCheckpoint;
-  if (is_suspended(job))
-    ask_for_the_rest(job, out);
-  else if (job.spec.on_preempt == model::OnPreempt::kSuspend && can_be_suspended(job.spec))
-    out.suspends = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
+  if (can_be_suspended(job.spec)) {
+    const auto how = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
+    if (job.spec.on_preempt == model::OnPreempt::kSuspend) out.suspends = how;
+    if (!out.saves_work) out.between_turns = how;
+  }
+  if (is_suspended(job)) ask_for_the_rest(job, out);
   if (job.spec.het_job == job.id) add_components(core, job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
   return out;
@@ -193,6 +196,11 @@ model::Allocation held_by(const Job& job) {
   const model::Placed& placed = *job.placed();
   if (!placed.suspension || !placed.suspension->kept_id) return placed.allocation;
   return model::kept_in_suspension(placed.allocation, placed.suspension->shares_gpus);
+}
+
+bool ends_turn(const Core& core, const Job& job) {
+  const auto& s = job.placed()->suspension;
+  return s && s->for_job != 0 && s->rule == 0 && core.planning.orders.in(job.placed()->partition).suspends();
 }
 
 bool can_be_suspended(const model::JobSpec& spec) {

@@ -30,8 +30,10 @@ using model::Suspension;
 
 namespace {
 
-std::string why_suspended(const Suspension& s) {
+std::string why_suspended(const Core& core, const Job& job) {
+  const Suspension& s = *job.placed()->suspension;
   if (s.for_job == 0) return "by " + s.who;
+  if (ends_turn(core, job)) return fmt::format("its turn is over, that of job {} has come", s.for_job);
   return fmt::format("is preempted for job {}{}", s.for_job,
                      s.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", s.rule));
 }
@@ -44,6 +46,15 @@ void hold_kept(Core& core, const Job& job, const model::Allocation& kept) {
   const Time begun = placed.running_since();
   auto kept_part = std::make_shared<const sched::PendingJob>(sched::kept_part_of(pending_of(core, job), holder));
   (void)core.ledger.hold({holder, placed.partition, kept, begun, Time::never(), std::move(kept_part)});
+}
+
+/// It runs with all that it was given.
+void hold_again(Core& core, Job& job) {
+  count_service(core, job);
+  const model::Placed& placed = *job.placed();
+  const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
+  (void)core.ledger.hold({job.id, placed.partition, placed.allocation, begun, end,
+                          std::make_shared<const sched::PendingJob>(pending_of(core, job))});
 }
 
 void wait_to_go_on(Core& core, const Job& job) {
@@ -66,21 +77,30 @@ void set_suspended(Core& core, Job& job) {
   count_service(core, job);
   hold_kept(core, job, held_by(job));
   charge(core, job, placed.allocation, held_by(job));
-  if (s.for_job != 0) count_preempted_run(core, job, 0);
+  if (s.for_job != 0 && !ends_turn(core, job)) count_preempted_run(core, job, 0);
   core.rows.job(job);
-  core.out.job_event(job, "suspended", why_suspended(s));
+  core.out.job_event(job, "suspended", why_suspended(core, job));
   wait_to_go_on(core, job);
+}
+
+/// It was about to leave, and has another turn instead.
+void take_another_turn(Core& core, Job& job) {
+  const model::Placed& placed = *job.placed();
+  for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(job.id, share.node);
+  hold_again(core, job);
+  core.rows.run(job);
 }
 
 /// It could not be suspended.
 void run_on(Core& core, Job& job, const std::string& why) {
   model::Placed& placed = *job.placed();
   const Suspension was = *placed.suspension;
+  const bool is_turn = ends_turn(core, job);
   core.out.job_event(job, "cannot be suspended", why);
   placed.suspension.reset();
   placed.waiting_for.clear();
-  if (was.for_job == 0) {
-    core.rows.run(job);
+  if (was.for_job == 0 || is_turn) {
+    is_turn ? take_another_turn(core, job) : core.rows.run(job);
     for (const model::NodeShare& share : placed.allocation.shares) send_resume(core, job, share.node);
     return;
   }
@@ -119,7 +139,7 @@ bool suspend(Core& core, Job& job, Suspension why, Duration grace) {
   placed.suspension->freeze_at = is_told ? core.now + grace : core.now;
   if (is_preempted) expect_end(core, job, placed.suspension->freeze_at, true);
   core.rows.run(job);
-  core.out.job_event(job, "is to be suspended", why_suspended(*placed.suspension));
+  core.out.job_event(job, "is to be suspended", why_suspended(core, job));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(core, job, node);
   core.timers.set(
       {placed.suspension->freeze_at + core.settings.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});
@@ -170,10 +190,7 @@ bool go_on(Core& core, Job& job) {
   placed.moves_to.reset();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.kept_id, share.node);
   core.placements.drop_holding(was.kept_id);
-  count_service(core, job);
-  const Time begun = placed.running_since(), end = begun + job.spec.time_limit;
-  (void)core.ledger.hold({job.id, placed.partition, placed.allocation, begun, end,
-                          std::make_shared<const sched::PendingJob>(pending_of(core, job))});
+  hold_again(core, job);
   charge(core, job, model::kept_in_suspension(placed.allocation, was.shares_gpus), placed.allocation);
   core.rows.job(job);
   core.out.job_event(job, "resumed", fmt::format("after {}", base::format_duration(stood)));

@@ -104,7 +104,7 @@ base::Result<std::string> effective_text(const wire::ListPartitionsReply& reply)
     size_t key_width = std::string_view("KEY").size(), value_width = std::string_view("VALUE").size();
     std::vector<std::pair<std::string, std::string>> lines = {{"KEY", "VALUE"}};
     for (const auto& key : config::partition_keys()) {
-      if (config::is_name_key(key.info.name)) continue;
+      if (model::partition_key(key.info.name) == nullptr) continue;  // short for others
       std::string value = base::printable(config::show(key, shown.entry), SIZE_MAX);
       if (value.empty()) value = "-";
       key_width = std::max(key_width, key.info.name.size());
@@ -129,7 +129,7 @@ base::Result<std::string> effective_json(const wire::ListPartitionsReply& reply)
     Json keys = Json::object();
     for (const auto& key : config::partition_keys()) {
       const std::string name(key.info.name);
-      if (!config::is_name_key(name))
+      if (model::partition_key(name) != nullptr)
         keys[name] = {{"value", value_json(key, shown.entry)}, {"origin", origin_json(name, shown.origins)}};
     }
     j["partitions"].push_back({{"name", p.name()}, {"keys", std::move(keys)}});

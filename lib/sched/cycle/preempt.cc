@@ -100,15 +100,32 @@ Evicted victims_by_quota(Session& session, const Served& served, const Partition
 
 // ---- By the order's right
 
-/// Before then it yields to nobody.
+/// How it is suspended: at the end of a turn, or when it is preempted.
+Suspends how_suspended(const PendingJob& running, bool is_turn) {
+  return is_turn ? running.between_turns : running.suspends;
+}
+
+/// Before then it yields to nobody. Turns end together, or a large gang would wait for a moment at which all of those
+/// in its way have run for a quantum.
 Time yields_from(const Session& session, const JobFacts& running, const PartitionFacts& partition, Yields how,
                  uint32_t leaf) {
   // Two jobs of which an order says that each yields to the other take turns once a second, not without an end.
   Duration least = std::max(session.quotas().tree().qos(leaf).min_runtime, base::seconds(1));
-  if (how == Yields::kAtQuantum) least = std::max(least, partition.quantum.value_or(session.view.policy().quantum));
+  const Duration quantum = partition.quantum.value_or(session.view.policy().quantum);
+  const bool ends_with_others = how == Yields::kAtQuantum && session.orders().in(partition.name).suspends();
+  if (how == Yields::kAtQuantum && !ends_with_others) least = std::max(least, quantum);
   // Suspended and resumed, it is counted from then on; an elastic gang is so each time that it has another size.
   const bool is_elastic = running.job.most_tasks > 0;
-  return (is_elastic ? running.since : std::max(running.since, running.job.counted_at)) + least;
+  const Time from = (is_elastic ? running.since : std::max(running.since, running.job.counted_at)) + least;
+  return ends_with_others ? Time{(from.us + quantum.us - 1) / quantum.us * quantum.us} : from;
+}
+
+/// Nobody loses anything by a turn: so even who cannot be requeued has one.
+bool may_yield(const Session& session, const PendingJob& running, const Order& order) {
+  if (running.gang || running.suspended) return false;
+  if (!order.suspends()) return is_preemptible(session, running.id, running);
+  if (running.between_turns == Suspends::kNo) return running.saves_work && is_preemptible(session, running.id, running);
+  return is_there_to_take(session, running.id, running);
 }
 
 /// Jobs of the same QOS that yield to the served job by the partition's order, the last first.
@@ -122,8 +139,7 @@ std::vector<JobId> outranked(Session& session, const Served& served, const Parti
   std::map<uint32_t, double> given_up;  // by those who are on the list already
   for (JobFacts running : session.standings.ranked(served.leaf, partition.name)) {
     const PendingJob& other = running.job;
-    if (!is_preemptible(session, other.id, other) || other.gang || other.suspended || other.priority > job.priority)
-      continue;
+    if (other.priority > job.priority || !may_yield(session, other, order)) continue;
     // Who would be served before the job again takes the place back as soon as it has left it.
     if (best_tier(session.capacity(), other) > tier) continue;
     running.held_by_user = session.standings.held_by_user_of(other, served.leaf, partition.name) - given_up[other.uid];
@@ -139,21 +155,15 @@ std::vector<JobId> outranked(Session& session, const Served& served, const Parti
   return out;
 }
 
-std::vector<JobId> victims_by_order(Session& session, const Served& served, const PartitionFacts& partition) {
-  if (!session.orders().in(partition.name).is_preemptive()) return {};
-  const std::vector<JobId> list = outranked(session, served, partition);
-  VictimSearch search{session, served, partition};
-  return find_victims(search, one_after_the_other(list));
-}
-
 // ---- Suspension in place of an end
 
 /// The victim is evicted. True: what it keeps in suspension is given back to it, and the served job still fits. What it
 /// keeps stays in the way of everybody else, and can itself be taken: then the job is ended after all. So memory and
 /// GPUs that are lent come back, whatever their holder chose.
-bool leaves_enough_suspended(Session& session, const Served& served, JobId victim, const PartitionFacts& partition) {
+bool leaves_enough_suspended(Session& session, const Served& served, JobId victim, const PartitionFacts& partition,
+                             bool is_turn) {
   Trial& trial = session.trial;
-  if (session.view.running().at(victim)->suspends == Suspends::kNo || !trial.may_stay(victim) ||
+  if (how_suspended(*session.view.running().at(victim), is_turn) == Suspends::kNo || !trial.may_stay(victim) ||
       trial.evicted_with(victim).size() != 1)
     return false;
   const PartitionFacts* own = session.capacity().partition(trial.holding_of(victim).partition);
@@ -166,15 +176,47 @@ bool leaves_enough_suspended(Session& session, const Served& served, JobId victi
 }
 
 /// One that is not told needs no time; a moment, since nobody is gone at once.
-Duration grace_before_suspension(const Session& session, JobId victim) {
-  const bool is_told = session.view.running().at(victim)->suspends == Suspends::kAfterGrace;
+Duration grace_before_suspension(const Session& session, JobId victim, bool is_turn) {
+  const bool is_told = how_suspended(*session.view.running().at(victim), is_turn) == Suspends::kAfterGrace;
   return is_told ? grace_of(session, victim) : std::min(grace_of(session, victim), base::seconds(1));
+}
+
+/// Of those that are evicted, who would lose work by yielding: it neither leaves enough suspended nor saves its work.
+std::set<JobId> losers(Session& session, const Served& served, const PartitionFacts& partition,
+                       const std::vector<JobId>& victims) {
+  std::set<JobId> out;
+  const Trial::Mark mark = session.trial.mark();
+  for (const JobId victim : victims)
+    if (!session.view.running().at(victim)->saves_work &&
+        !leaves_enough_suspended(session, served, victim, partition, true))
+      out.insert(victim);
+  session.trial.rollback(mark);
+  return out;
+}
+
+Evicted victims_by_order(Session& session, const Served& served, const PartitionFacts& partition) {
+  const Order& order = session.orders().in(partition.name);
+  if (!order.is_preemptive()) return {};
+  std::vector<JobId> list = outranked(session, served, partition);
+  VictimSearch search{session, served, partition};
+  if (!order.suspends()) return {find_victims(search, one_after_the_other(list)), {}, false};
+  constexpr int kTries = 8;  // each leaves out all who would lose by it; at the end of the next turn it is tried again
+  const Trial::Mark mark = session.trial.mark();
+  for (int i = 0; i < kTries; ++i) {
+    Evicted out{find_victims(search, one_after_the_other(list)), {}, true};
+    const std::set<JobId> lose = losers(session, served, partition, out.victims);
+    if (lose.empty()) return out;
+    session.trial.rollback(mark);
+    std::erase_if(list, [&lose](JobId id) { return lose.contains(id); });
+  }
+  return {};
 }
 
 // ---- The decision
 
 /// By which rule the served job takes from that one; 0: by the order's own right.
-int rule_of(const Session& session, const Served& served, JobId victim) {
+int rule_of(const Session& session, const Served& served, JobId victim, bool is_turn) {
+  if (is_turn) return 0;
   const QuotaTree& tree = session.quotas().tree();
   const PendingJob& running = *session.view.running().at(victim);
   const uint32_t leaf = tree.leaf_of(running.qos);
@@ -187,7 +229,7 @@ int rule_of(const Session& session, const Served& served, JobId victim) {
 std::vector<Preempt> telling(const Session& session, const Served& served, const Evicted& evicted) {
   const Taking taking{served.leaf, *served.amounts, served.job.priority, session.view.policy().reclaim};
   return told_to_go(session, served.job.id, taking, evicted,
-                    [&](JobId victim) { return rule_of(session, served, victim); });
+                    [&](JobId victim) { return rule_of(session, served, victim, evicted.is_turn); });
 }
 
 /// Where the job will be once all that were evicted for it have left, and stay until its end.
@@ -269,8 +311,8 @@ bool start_in_place_of(Session& session, Served& served, const PartitionFacts& p
   Group group;
   Duration grace = {};
   for (Preempt& victim : leaving) {
-    victim.is_suspended = leaves_enough_suspended(session, served, victim.job, partition);
-    if (victim.is_suspended) victim.grace = grace_before_suspension(session, victim.job);
+    victim.is_suspended = leaves_enough_suspended(session, served, victim.job, partition, evicted.is_turn);
+    if (victim.is_suspended) victim.grace = grace_before_suspension(session, victim.job, evicted.is_turn);
     grace = std::max(grace, victim.grace);
     if (session.trial.may_stay(victim.job)) group.decisions.emplace_back(std::move(victim));
   }
@@ -354,7 +396,7 @@ bool preempt(Session& session, Served& served) {
     const Trial::Mark mark = session.trial.mark();
     Evicted evicted;
     if (by_rules) evicted = victims_by_quota(session, served, partition);
-    if (evicted.victims.empty()) evicted.victims = victims_by_order(session, served, partition);
+    if (evicted.victims.empty()) evicted = victims_by_order(session, served, partition);
     if (!evicted.victims.empty() && start_in_place_of(session, served, partition, evicted, mark)) return true;
   }
   return false;

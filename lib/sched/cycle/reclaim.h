@@ -14,6 +14,7 @@ namespace gw::sched {
 struct Evicted {
   std::vector<JobId> victims;
   std::vector<JobId> moved;  ///< Of them: they start again elsewhere at once, in this order.
+  bool is_turn = false;      ///< Their turn is over: who is not suspended has saved its work (Order::suspends()).
 };
 
 /// The cheapest victims that make the served job fit in the partition; they are evicted in the trial. Nobody: no

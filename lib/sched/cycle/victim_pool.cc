@@ -77,10 +77,14 @@ void add_coming(const Session& session, const Start& start, const Group& group, 
 
 }  // namespace
 
-bool is_preemptible(const Session& session, JobId id, const PendingJob& running) {
+bool is_there_to_take(const Session& session, JobId id, const PendingJob& running) {
   const QuotaLedger::Holder* holder = session.view.quota().holder(id);
-  return running.preemptible && !running.whole && holder != nullptr && !holder->is_leaving &&
-         !session.trial.is_evicted(id) && !session.preempted.contains(id) && session.capacity().holdings().contains(id);
+  return !running.whole && holder != nullptr && !holder->is_leaving && !session.trial.is_evicted(id) &&
+         !session.preempted.contains(id) && session.capacity().holdings().contains(id);
+}
+
+bool is_preemptible(const Session& session, JobId id, const PendingJob& running) {
+  return running.preemptible && is_there_to_take(session, id, running);
 }
 
 void VictimPool::list(const Session& session) {

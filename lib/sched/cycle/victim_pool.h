@@ -62,6 +62,8 @@ class VictimPool {
   void count_preemptions(const Session& session, const Group& group);
 };
 
+/// Does it run whole, and does nobody take it off yet?
+bool is_there_to_take(const Session& session, JobId id, const PendingJob& running);
 /// Could anybody preempt this running job, the rules aside?
 bool is_preemptible(const Session& session, JobId id, const PendingJob& running);
 

@@ -23,7 +23,7 @@
 namespace gw::sched {
 
 /// Counts up with each change of this header or of what it shows.
-constexpr uint32_t kOrderInterface = 3;
+constexpr uint32_t kOrderInterface = 4;
 
 /// One named weight of the configuration's `order_weights`.
 using Weights = std::map<std::string, double>;
@@ -51,7 +51,7 @@ struct JobFacts {
   const PendingJob& job;
   Time now;  ///< When that is so.
   bool is_running = false;
-  Time since = {};         ///< It runs since then; one that waits could have started since then.
+  Time since = {};         ///< It runs since then; one that waits could have started since then, or is suspended.
   Duration attained = {};  ///< Service so far: time multiplied by GPUs (32 threads without GPUs count as one).
   Duration remaining = base::kUnlimited;  ///< Time still to run, as far as is known; kUnlimited: it is not.
   double asked = 0;  ///< GPUs that it asks for (threads by the thirty-two): the same whether it waits or runs.
@@ -98,6 +98,10 @@ class Order {
   /// Asked only where the running job's submitted priority is not higher. Who yields must be served after the waiting
   /// job from then on, or the two would take turns without an end.
   virtual Yields yields(const JobFacts& /*running*/, const JobFacts& /*waiting*/) const { return Yields::kNo; }
+  /// Jobs take turns: who yields is suspended, resumes where it was, and loses nothing. Turns end together, at whole
+  /// multiples of the quantum (Yields::kAtQuantum), so that a large gang finds all of its place at once. Who can
+  /// neither be suspended, with enough left for the other beside what it keeps, nor saves its work, does not yield.
+  virtual bool suspends() const { return false; }
 };
 
 /// What the one exported function of a plug-in returns; lives as long as the process.

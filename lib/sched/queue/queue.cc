@@ -154,7 +154,7 @@ PendingJob kept_part_of(const PendingJob& job, JobId holder) {
   PendingJob out = job;
   out.id = holder;
   out.suspended = job.id;
-  out.suspends = Suspends::kNo;
+  out.suspends = out.between_turns = Suspends::kNo;
   out.may_move = false;
   return out;
 }

@@ -56,7 +56,7 @@ struct PendingJob {
   int64_t nice = 0;          ///< Lowers what the order plug-in computes.
   int64_t qos_priority = 0;  ///< Raises it.
   Time submitted;            ///< The first time, kept over requeues.
-  Time eligible;             ///< Since when it could start: locality waits count from here.
+  Time eligible;             ///< Since when it could start, or resume: locality waits count from here.
   Time saved;                ///< While it runs: when it last saved its work; zero: never.
   Duration time_limit = base::kUnlimited;
   Duration time_min = {};  ///< --time-min: may be shortened to this in order to start sooner; zero: not at all.
@@ -76,10 +76,11 @@ struct PendingJob {
   bool grows_by_node = false;  ///< Only onto nodes that it is not on yet.
   JobId gang;                  ///< Of an extension of an elastic gang above its smallest size, which runs: the gang.
   uint32_t preemptions = 0;    ///< So often it was preempted before; it is protected the longer.
-  Suspends suspends = Suspends::kNo;  ///< While it runs.
-  bool saves_work = false;            ///< If it is preempted it saves its work before it ends.
-  JobId suspended;                    ///< Of what a suspended job still holds: the job.
-  model::Licenses licenses = {};      ///< That it takes while it runs, without those of its components.
+  Suspends suspends = Suspends::kNo;       ///< While it runs.
+  Suspends between_turns = Suspends::kNo;  ///< The same, where it yields its turn to another (Order::suspends()).
+  bool saves_work = false;                 ///< If it is preempted it saves its work before it ends.
+  JobId suspended;                         ///< Of what a suspended job still holds: the job.
+  model::Licenses licenses = {};           ///< That it takes while it runs, without those of its components.
 };
 
 /// Ids from here on are those of extensions of elastic gangs and of what suspended jobs keep; no job has one.

@@ -76,7 +76,7 @@ void run_from(World& world, uint32_t job, Time since, Duration limit) {
   Progress& progress = world.progress[job];
   ++progress.run;
   ++world.changes;
-  progress.is_leaving = progress.is_suspending = false;
+  progress.is_leaving = progress.is_suspending = progress.is_turn_over = false;
   progress.size_since = progress.runs_since = since;
   progress.limit = limit;
   const Duration left = progress.left == base::kUnlimited ? progress.left : progress.left + progress.cost;
@@ -88,7 +88,8 @@ void run_from(World& world, uint32_t job, Time since, Duration limit) {
 void preempt_run(World& world, uint32_t job, Duration grace, Going how) {
   Progress& progress = world.progress[job];
   progress.is_moving = how == Going::kMoved;
-  progress.is_suspending = how == Going::kSuspended;
+  progress.is_turn_over = how == Going::kTurnIsOver;
+  progress.is_suspending = how == Going::kSuspended || progress.is_turn_over;
   if (grace <= Duration{}) return make_way(world, job);
   progress.is_leaving = true;
   if (world.records[job].is_suspended) world.tell(sched::JobUnqueued{world.jobs[job].job.id});

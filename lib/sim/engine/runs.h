@@ -16,7 +16,7 @@ void begin_run(World& world, uint32_t job, Duration limit);
 /// It runs, or continues to, since then, and may for so long.
 void run_from(World& world, uint32_t job, Time since, Duration limit);
 /// How a preempted job leaves: it gives all back, gets another place, or is suspended.
-enum class Going : uint8_t { kPreempted, kMoved, kSuspended };
+enum class Going : uint8_t { kPreempted, kMoved, kSuspended, kTurnIsOver };
 /// It must be gone after the grace period, and comes back to the queue.
 void preempt_run(World& world, uint32_t job, Duration grace, Going how);
 /// The grace period is over.

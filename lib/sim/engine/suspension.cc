@@ -28,7 +28,8 @@ sched::PendingJob what_waits(const World& world, uint32_t job) {
   out.partitions = {record.partition};
   out.time_min = {};
   out.deadline = {};  // what has begun is not given up for it
-  out.suspends = sched::Suspends::kNo;
+  out.eligible = world.progress[job].pending_since;
+  out.suspends = out.between_turns = sched::Suspends::kNo;
   out.time_limit = world.progress[job].limit;
   return out;
 }
@@ -46,12 +47,13 @@ void stand_still(World& world, uint32_t job) {
   progress.done = progress.done + (ran - overhead);
   progress.cost = progress.cost - overhead;
   if (progress.limit != base::kUnlimited) progress.limit = std::max(progress.limit - ran, base::seconds(1));
+  const bool is_turn_over = std::exchange(progress.is_turn_over, false);  // who takes turns is not preempted
   progress.is_leaving = progress.is_suspending = false;
   ++progress.run;  // its end is not that of the run any more
   record.kept = model::kept_in_suspension(record.allocation, shares_gpus(world, record));
   record.is_suspended = true;
   record.phase = Phase::kPending;
-  ++record.preemptions;
+  if (!is_turn_over) ++record.preemptions;
   --world.measures.current.running;
   ++world.measures.current.pending;
   progress.pending_since = world.now;
@@ -73,9 +75,11 @@ void go_on(World& world, uint32_t job) {
   leave_kept_part(world, job);
   const sched::PendingJob& facts = world.jobs[job].job;
   count(world.measures, record.allocation, true);
-  // Its limit counts from then, as if it had never been suspended.
+  // Its limit counts from then, as if it had never been suspended; so does what is told of its work.
+  auto ranked = std::make_shared<sched::PendingJob>(facts);
+  if (ranked->remaining != base::kUnlimited) ranked->remaining = ranked->remaining + progress.done;
   world.tell(sched::JobPlaced{facts.id, record.partition, record.allocation, world.now - progress.done,
-                              world.now + progress.limit, std::make_shared<const sched::PendingJob>(facts)});
+                              world.now + progress.limit, std::move(ranked)});
   run_from(world, job, world.now, progress.limit);
 }
 

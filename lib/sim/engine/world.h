@@ -45,7 +45,8 @@ struct Progress {
   uint32_t run = 0;        ///< Number of the present or last run.
   bool is_moving = false;  ///< It gets another place.
   bool is_leaving = false;
-  bool is_suspending = false;  ///< When it must be gone it is suspended instead.
+  bool is_suspending = false;  ///< When it must be gone it is suspended instead,
+  bool is_turn_over = false;   ///< since its turn is over (Order::suspends()).
   base::JobId kept_id = {};    ///< While it is suspended: under that id it holds what it keeps.
   Time runs_since;             ///< Its start, or when it went on last.
   Duration limit = {};         ///< What of the time limit was left then.

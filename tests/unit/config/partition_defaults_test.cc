@@ -83,10 +83,25 @@ TEST(PartitionDefaults, AreDumpedAndCompared) {
               ElementsAre("partition_defaults.lease: 0s -> 5m", "partitions.p.lease: 0s -> 5m"));
 }
 
+TEST(TimeSlice, IsShortForAnOrderAQuantumAndSharedGpus) {
+  const Config c = parsed(
+      "partitions:\n  - {name: a, nodes: n0, unlimited: true,\n     time_slice: 90s}\n"
+      "  - {name: b, nodes: n0, unlimited: true}\n");
+  const model::Partition &a = c.partitions.at(0), &b = c.partitions.at(1);
+  EXPECT_EQ(a.order, "time_slice");
+  EXPECT_EQ(a.quantum, base::seconds(90));
+  EXPECT_TRUE(a.share_suspended_gpus);
+  for (const char* key : {"order", "quantum", "share_suspended_gpus"})
+    EXPECT_EQ(c.lines.at(std::string("partitions.a.") + key), 5U) << "where it comes from: " << key;
+  EXPECT_EQ(b.order, "");
+  EXPECT_FALSE(b.share_suspended_gpus);
+}
+
 TEST(PartitionKeys, AreThoseOfTheConfiguration) {
   std::vector<std::string> mine, theirs;
   for (const auto& key : partition_keys())
-    if (!is_name_key(key.info.name)) mine.emplace_back(key.info.name);
+    if (!is_name_key(key.info.name) && key.info.name != "time_slice")  // which is short for others
+      mine.emplace_back(key.info.name);
   for (const auto& key : model::partition_keys()) {
     theirs.emplace_back(key.name);
     const auto& all = config_keys();

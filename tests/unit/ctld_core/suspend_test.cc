@@ -515,5 +515,109 @@ TEST(Suspend, OneThatMakesWayGoesOnByItself) {
   EXPECT_EQ(w.state(w.id), JobState::kRunning);
 }
 
+Settings taking_turns() {
+  Settings s = preempting(true);
+  s.policy.preempts = false;
+  s.policy.order = *sched::make_order("time_slice");
+  s.policy.quantum = base::minutes(1);
+  return s;
+}
+
+/// Gangs of all GPUs of one node, which are requeued if they are preempted, take turns of a minute.
+struct Turns : World {
+  Turns() : World(1, taking_turns()) {
+    connect_all();
+    now = Time{base::minutes(1'000'000).us};
+  }
+  JobId submit() {
+    now = now + base::seconds(1);
+    const JobId id(ask(1000, Still::request(1, 1000)).submit().job_id());
+    schedule();
+    return id;
+  }
+  /// At the end of the minute.
+  void next_turn() {
+    const int64_t minute = base::minutes(1).us;
+    now = Time{(now.us / minute + 1) * minute};
+    schedule();
+  }
+  void froze(JobId id, uint32_t round, const std::string& problem = "") {
+    wire::NodeToController m;
+    m.mutable_suspended()->set_job(id.value);
+    m.mutable_suspended()->set_attempt(job(id).attempt);
+    m.mutable_suspended()->set_round(round);
+    m.mutable_suspended()->set_problem(problem);
+    now = now + base::milliseconds(100);
+    say("n0", m);
+    schedule();
+  }
+};
+
+TEST(TakesTurns, WhoWaitsLongestIsNextAndNobodyIsPreempted) {
+  Turns w;
+  const JobId first = w.submit();
+  w.started("n0", first);
+  const JobId second = w.submit(), third = w.submit();
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend), nullptr) << "the turn is not over";
+  w.next_turn();
+  ASSERT_NE(w.last("n0", ToNodeKind::kSuspend), nullptr);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().preempted_for(), second.value);
+  w.froze(first, 1);
+  w.started("n0", second);
+  w.next_turn();
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().preempted_for(), third.value) << "the first has had a turn";
+  w.froze(second, 1);
+  w.started("n0", third);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  w.connect("n0", {World::run(first, 1, wire::kRunStarted), World::run(second, 1, wire::kRunStarted),
+                   World::run(third, 1, wire::kRunStarted)});
+  w.next_turn();
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().preempted_for(), first.value) << "also after a restart";
+  w.froze(third, 1);
+  EXPECT_EQ(w.state(first), JobState::kRunning);
+  for (const JobId id : {first, second, third}) {
+    EXPECT_EQ(w.job(id).preemptions, 0U);
+    EXPECT_EQ(w.job(id).attempt, 1U);
+    EXPECT_EQ(w.job(id).lost_gpu_ms, 0U);
+  }
+  EXPECT_TRUE(w.view.capacity().audit());
+}
+
+TEST(TakesTurns, WhereProcessesCannotBeFrozenItHasAnotherTurn) {
+  Turns w;
+  const JobId first = w.submit();
+  w.started("n0", first);
+  w.submit();
+  w.next_turn();
+  w.froze(first, 1, "freeze: no such controller");
+  EXPECT_EQ(w.state(first), JobState::kRunning);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kStop), nullptr) << "nobody loses work by a turn";
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().round(), 1U) << "not again at once";
+  EXPECT_TRUE(w.view.capacity().audit());
+  w.next_turn();
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().round(), 2U);
+}
+
+TEST(TakesTurns, ASuspendedOneThatIsPreemptedAfterAllCountsOnce) {
+  Turns w;
+  const JobId first = w.submit();
+  w.started("n0", first);
+  const JobId second = w.submit();
+  w.next_turn();
+  w.froze(first, 1);
+  w.started("n0", second);
+  Settings s = w.settings;
+  s.policy.preempts = true;
+  w.core->on_reconfigured(w.now, std::move(s), {}, {}, {});
+  wire::ApiRequest r = Still::request(1, 64'000);
+  r.mutable_submit()->mutable_spec()->set_priority(10);
+  w.ask(0, r);
+  w.schedule();
+  EXPECT_EQ(w.state(first), JobState::kCompleting);
+  w.done("n0", first);
+  EXPECT_EQ(w.job(first).preemptions, 1U);
+}
+
 }  // namespace
 }  // namespace gw::ctld

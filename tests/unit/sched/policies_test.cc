@@ -322,5 +322,102 @@ TEST_F(Pools, UsersTakeTurnsWithinOnePass) {
   EXPECT_EQ(started, (Ids{1, 11, 2, 12, 3, 4, 5, 6}));
 }
 
+/// Jobs of four GPUs that take turns on one node with those who wait, and keep so much memory.
+class Turns : public Pools {
+ protected:
+  void SetUp() override {
+    Pools::SetUp();
+    PartitionFacts p = *c.view.capacity().partition("left");
+    p.share_suspended_gpus = true;
+    p.grace = base::minutes(1);
+    c.apply(PartitionSet{p});
+    policy({{"left", "time_slice"}});
+  }
+  PendingJob turn(uint32_t id, uint32_t gpus) {
+    PendingJob j = job_of(id, gpus, {"left"});
+    j.between_turns = Suspends::kAtOnce;
+    return j;
+  }
+  void runs_with(const PendingJob& j, Time since, uint32_t first, uint32_t count, uint64_t mem_mb) {
+    model::NodeShare share;
+    share.node = base::NodeId(1);
+    for (uint32_t i = first; i < first + count; ++i) share.gpus.insert(i), share.cores.insert(i);
+    share.tasks = share.cpus = count;
+    share.mem_mb = mem_mb;
+    c.apply(JobPlaced{j.id, "left", {{share}}, since, Time::never(), std::make_shared<const PendingJob>(j)});
+  }
+  static std::vector<const Preempt*> told(const Plan& p) {
+    std::vector<const Preempt*> out;
+    for (const Group& g : p.groups)
+      for (const Decision& d : g.decisions)
+        if (const auto* victim = std::get_if<Preempt>(&d)) out.push_back(victim);
+    return out;
+  }
+};
+
+TEST_F(Turns, EndTogetherAndWithoutAPreemption) {
+  runs_with(turn(1, 4), at(3), 0, 4, 1000);
+  runs_with(turn(2, 4), at(7), 4, 4, 1000);
+  queue(turn(3, 8));
+  EXPECT_EQ(run(at(9)).next_change_at, at(10)) << "at a whole multiple of the quantum, whenever they began";
+  EXPECT_EQ(preempted, Ids());
+  const Plan p = run(at(10));
+  ASSERT_EQ(told(p).size(), 2U);
+  for (const Preempt* victim : told(p)) {
+    EXPECT_TRUE(victim->is_suspended);
+    EXPECT_EQ(victim->rule, 0);
+    EXPECT_EQ(victim->grace, base::seconds(1)) << "a moment, though they may have a minute: nobody is told";
+  }
+}
+
+TEST_F(Turns, BeginsNoEarlierThanASecondBeforeItsEnd) {
+  runs_with(turn(1, 8), at(10) - base::milliseconds(500), 0, 8, 1000);
+  queue(turn(3, 8));
+  EXPECT_EQ(run(at(10)).next_change_at, at(20));
+  EXPECT_EQ(preempted, Ids());
+}
+
+TEST_F(Turns, WhoseTurnBeganFirstYieldsFirst) {
+  PendingJob resumed = turn(1, 4);
+  resumed.counted_at = at(8);  // it began long before, and was suspended since
+  runs_with(resumed, at(0), 0, 4, 1000);
+  runs_with(turn(2, 4), at(5), 4, 4, 1000);
+  queue(turn(3, 4));
+  run(at(10));
+  EXPECT_EQ(preempted, Ids{2});
+}
+
+TEST_F(Turns, NobodyLosesWorkByThem) {
+  PendingJob hog = turn(1, 4), kept = turn(2, 4);
+  kept.preemptible = false;  // never requeued: but it can be suspended
+  runs_with(hog, at(0), 0, 4, 60'000);
+  runs_with(kept, at(5), 4, 4, 1000);
+  PendingJob waits = turn(3, 4);
+  waits.request.mem_per_node_mb = 3500;  // beside what both have
+  queue(waits);
+  EXPECT_EQ(told(run(at(10))).size(), 0U) << "too little memory is left beside what they keep";
+  c.apply(JobUnqueued{waits.id});
+  waits.request.mem_per_node_mb = 2000;
+  waits.request.gpus = 8;
+  queue(waits);
+  EXPECT_EQ(told(run(at(10))).size(), 2U);
+  c.apply(JobUnqueued{waits.id});
+  waits.request.gpus = 4;
+  queue(waits);
+  ASSERT_EQ(told(run(at(10))).size(), 1U);
+}
+
+TEST_F(Turns, WhoSavesItsWorkIsRequeuedAndWhoCannotBeSuspendedStays) {
+  PendingJob saves = turn(1, 4), stays = turn(2, 4);
+  saves.between_turns = stays.between_turns = Suspends::kNo;
+  saves.saves_work = true;
+  runs_with(saves, at(5), 0, 4, 60'000);
+  runs_with(stays, at(0), 4, 4, 1000);
+  queue(turn(3, 4));
+  const Plan p = run(at(10));
+  ASSERT_EQ(preempted, Ids{1});
+  EXPECT_FALSE(told(p)[0]->is_suspended);
+}
+
 }  // namespace
 }  // namespace gw::sched
