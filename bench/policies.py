@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 """Orders of the literature on the traces of their papers, with placement and restarts charged.
 
-Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME]. DIR holds muri_trace3.csv (Rivendile/Muri,
+Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone]. DIR holds muri_trace3.csv (Rivendile/Muri,
 simulator/trace-data/trace3.csv) and philly_5vc_pooled.csv (five virtual clusters of pkusys/ElasticFlow's philly.csv, October and
 November 2017, `qos` = the virtual cluster). For each experiment: restarts that cost 0, 30 and 60 s, GPUs counted and placed. Prints a
-Markdown table. Standard library only.
+Markdown table. With --alone each virtual cluster of the pooled trace is also replayed on nodes of its own, by the same order (counted, restarts
+free), and what pooling does to it is told: means, and rho, which is a job's completion in the pool divided by that alone. Standard library only.
 """
 
 import argparse
+import csv
 import json
 import subprocess
 import sys
@@ -24,7 +26,11 @@ class Experiment:
         self.name, self.trace, self.nodes, self.order = name, trace, nodes, order
         self.published, self.weights, self.has_quotas = published, weights or {}, has_quotas
 
-    def cluster(self):
+    def cluster(self, alone=None):
+        """YAML of the pool, or of the nodes of one virtual cluster alone."""
+        if alone:
+            pool = Experiment(self.name, self.trace, VIRTUAL_CLUSTERS[alone], self.order, 0, self.weights)
+            return pool.cluster() + f'qos: [{{name: "{alone}"}}]\n'
         qos = "".join(f'  - {{name: "{name}", guaranteed: {{gpu: {8 * count}}}}}\n'
                       for name, count in VIRTUAL_CLUSTERS.items())
         weights = ", ".join(f"{name}: {value}" for name, value in self.weights.items())
@@ -33,16 +39,18 @@ class Experiment:
                 (f"qos:\n{qos}" if self.has_quotas else ""))
 
 
-# One setting of las2d for all traces of a kind.
-LAS = {"queue_1": 1, "queue_2": 10}
+# One setting of the queues for all traces: each is sixteen times as long as the one before, the first four GPU-hours.
+LAS = {"queue_1": 4, "queue_2": 64, "queue_3": 1000}
 MURI, PHILLY = "muri_trace3.csv", "philly_5vc_pooled.csv"
 EXPERIMENTS = [
     Experiment("Muri trace 3, durations unknown", MURI, 8, "las2d", 347_213, LAS),
+    Experiment("Muri trace 3, durations unknown, gittins", MURI, 8, "gittins", 347_213, LAS),
     Experiment("Muri trace 3, durations known, srtf", MURI, 8, "srtf", 185_022),
     Experiment("Muri trace 3, durations known, srsf", MURI, 8, "srsf", 185_022),
     Experiment("Philly pooled with quotas, known, srtf", PHILLY, 46, "srtf", 92_301, has_quotas=True),
     Experiment("Philly pooled with quotas, known, srsf", PHILLY, 46, "srsf", 87_094, has_quotas=True),
     Experiment("Philly pooled with quotas, unknown", PHILLY, 46, "las2d", 104_926, LAS, has_quotas=True),
+    Experiment("Philly pooled with quotas, unknown, gittins", PHILLY, 46, "gittins", 104_926, LAS, has_quotas=True),
 ]
 
 
@@ -57,12 +65,54 @@ def replay(args, folder, experiment, cost, fit):
     return json.loads(done.stdout)["summary"]
 
 
+def completions(args, folder, config, trace):
+    """By job: seconds from its submission to its end."""
+    (folder / "cluster.yaml").write_text(config)
+    out = folder / "out"
+    done = subprocess.run([args.gangway, "simulate", "--cluster", folder / "cluster.yaml", "--trace", trace, "--fit", "count", "--out", out],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    with open(out / "jobs.csv", encoding="utf-8") as file:
+        return {row["job_id"]: float(row["completion_s"]) for row in csv.DictReader(file)}
+
+
+def against_alone(args, folder, experiment):
+    """A line for each virtual cluster: is it better off in the pool?"""
+    rows = list(csv.DictReader(open(args.traces / experiment.trace, encoding="utf-8")))
+    pooled = completions(args, folder, experiment.cluster(), args.traces / experiment.trace)
+    for name, nodes in VIRTUAL_CLUSTERS.items():
+        own = [row for row in rows if row["qos"] == name]
+        with open(folder / "own.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, own[0].keys())
+            writer.writeheader()
+            writer.writerows(own)
+        alone = completions(args, folder, experiment.cluster(alone=name), folder / "own.csv")
+        rhos = [pooled[job] / max(seconds, 1) for job, seconds in alone.items()]
+        mean = sum(alone.values()) / len(alone), sum(pooled[job] for job in alone) / len(alone)
+        print(f"| {experiment.name} | {name} | {nodes} | {mean[0]:,.0f} | {mean[1]:,.0f} | {mean[1] / mean[0]:.2f} | "
+              f"{sum(rhos) / len(rhos):.2f} | {max(rhos):.1f} |", flush=True)
+
+
+def print_alone(args, folder):
+    print("| experiment | virtual cluster | nodes | mean alone, s | in the pool, s | ratio | mean rho | worst rho |")
+    print("|---|---|---|---|---|---|---|---|")
+    for experiment in EXPERIMENTS:
+        if experiment.has_quotas and args.only in experiment.name:
+            against_alone(args, folder, experiment)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--traces", type=Path, required=True)
     parser.add_argument("--gangway", default="build/release/bin/gangway")
     parser.add_argument("--only", default="")
+    parser.add_argument("--alone", action="store_true")
     args = parser.parse_args()
+    if args.alone:
+        with tempfile.TemporaryDirectory() as name:
+            print_alone(args, Path(name))
+        return 0
     print("| mean completion, s | published | " + " | ".join(f"{fit}, {cost} s" for fit in FITS for cost in COSTS) + " | preemptions |")
     print("|---|---|" + "---|" * (len(FITS) * len(COSTS) + 1))
     with tempfile.TemporaryDirectory() as name:

@@ -13,6 +13,7 @@
 #include "ctld/core/admission/budgets.h"
 #include "ctld/core/api/tokens.h"
 #include "ctld/core/cluster/gpu_budgets.h"
+#include "ctld/core/cluster/partitions.h"
 #include "ctld/core/cluster/pools.h"
 #include "ctld/core/cluster/quotas.h"
 #include "ctld/core/cluster/reservations.h"
@@ -289,6 +290,7 @@ base::Status restore(Core& core, const store::Snapshot& snapshot) {
   restore_tokens(core, snapshot);
   restore_usage(core, snapshot);
   restore_preemptions(core, snapshot);
+  if (restore_services(core, snapshot)) tell_policy(core);
   RunRows::Unread unread;
   const RunRows runs = RunRows::read(snapshot.run_nodes, unread);
   restore_jobs(core, snapshot, runs, unread, lookup);

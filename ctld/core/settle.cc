@@ -1,12 +1,14 @@
 // See settle.h.
 #include "ctld/core/settle.h"
 
+#include "ctld/core/cluster/partitions.h"
 #include "ctld/core/jobs/allocation_end.h"
 #include "ctld/core/jobs/arrays.h"
 #include "ctld/core/jobs/corresponding.h"
 #include "ctld/core/jobs/dependents_due.h"
 #include "ctld/core/jobs/eligibility.h"
 #include "ctld/core/jobs/mails.h"
+#include "ctld/core/jobs/usage.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/reports.h"
 
@@ -36,6 +38,8 @@ struct Heard {
     const model::Job* job = core.jobs.find(e.job);
     if (job == nullptr) return;
     core.planning.forecasts.ended(*job);
+    core.planning.cannot_be_frozen.erase(e.job);
+    if (note_service(core, *job)) tell_policy(core);
     core.jobs.arrays().room_for(job->spec.uid);
     if (job->spec.array && job->state != model::JobState::kCompleted) give_up_corresponding_to(core, *job);
     mail_of_end(core, *job);

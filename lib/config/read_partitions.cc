@@ -243,6 +243,25 @@ Partition default_partition(const Config& c) {
   return p;
 }
 
+/// Who takes turns gives its GPUs to whoever runs on the node meanwhile, and gets them back from those alone who do
+/// too.
+void warn_of_shared_turns(const Value& root, const Config& c, Problems& problems) {
+  std::unordered_map<std::string_view, std::string_view> turns;  // by node
+  for (const Partition& p : c.partitions)
+    if (p.order == "time_slice")
+      for (const std::string& node : p.nodes) turns.emplace(node, p.name);
+  for (const Partition& p : c.partitions) {
+    if (turns.empty() || p.order == "time_slice") continue;
+    const auto node =
+        std::find_if(p.nodes.begin(), p.nodes.end(), [&](const auto& name) { return turns.contains(name); });
+    if (node == p.nodes.end()) continue;
+    problems.warn(place_of(root, "partitions"),
+                  fmt::format("partitions {} and {} share node {}, and only in the first do jobs take turns",
+                              turns.at(*node), p.name, *node),
+                  "a job of the second keeps the GPUs of those that were suspended until it ends");
+  }
+}
+
 }  // namespace
 
 void take_turns(PartitionEntry& entry, const Value& item, Problems& problems) {
@@ -273,6 +292,7 @@ void read_partitions(const Value& root, Config& c, Problems& problems) {
     reader.read(item);
     if (reader.is_full()) return;
   }
+  warn_of_shared_turns(root, c, problems);
   bool has_default = std::any_of(c.partitions.begin(), c.partitions.end(), [](const Partition& p) {
     return p.is_default || p.default_for_compute || p.default_for_aux;
   });

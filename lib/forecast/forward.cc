@@ -295,7 +295,7 @@ class Forward {
     const auto holding = view_.capacity().holdings().find(job);
     if (known == jobs_.end() || holding == view_.capacity().holdings().end()) return nullptr;
     auto again = std::make_shared<sched::PendingJob>(*known->second);
-    const double gpus = sched::gpus_held(view_, job);
+    const double gpus = sched::held_with_parts(view_, job).gpus();
     again->attained = sched::running_facts(*known->second, holding->second.started, gpus, when).attained;
     again->counted_at = {};
     again->eligible = when;

@@ -213,6 +213,7 @@ struct Suspension {
   std::string who = {};       ///< Asked for it, for people.
   base::Time freeze_at = {};  ///< Until then it still runs, having been told.
   bool shares_gpus = false;   ///< Others may use its GPUs while it is suspended.
+  bool is_turn = false;       ///< For another's turn (sched::Order::suspends()), which is no preemption.
   bool operator==(const Suspension&) const = default;
 };
 

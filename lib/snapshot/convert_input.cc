@@ -51,8 +51,8 @@ Result<sched::Weights> weights_from(const WireWeights& from) {
 }
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
-  const auto& [order, weights, version, pools, quantum, fit, reservations, grace, reclaim, preempts, moves, candidates,
-               fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] = policy;
+  const auto& [order, weights, version, pools, services, quantum, fit, reservations, grace, reclaim, preempts, moves,
+               candidates, fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] = policy;
   wire::SnapshotPolicy w;
   w.set_order(order ? std::string(order->name()) : order_name);
   w.set_order_version(version);
@@ -64,6 +64,7 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
     pool->set_order_version(chosen.version);
     set_weights(pool->mutable_order_weights(), chosen.weights);
   }
+  w.mutable_services()->Add(services.begin(), services.end());
   w.set_quantum_us(quantum.us);
   w.set_fit(static_cast<uint32_t>(fit));
   w.set_reservations(reservations);
@@ -88,6 +89,12 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   for (const wire::SnapshotPoolOrder& pool : w.pool_orders()) {
     GW_TRY(own, weights_from(pool.order_weights()));
     policy.pool_orders[pool.partition()] = {pool.order(), std::move(own), pool.order_version()};
+  }
+  for (const double service : w.services()) {
+    const bool ascends = policy.services.empty() || service >= policy.services.back();
+    if (!std::isfinite(service) || service < 0 || !ascends)
+      return damaged("what jobs had in all is no list of services");
+    policy.services.push_back(service);
   }
   GW_TRY(quantum, duration_from(w.quantum_us()));
   policy.quantum = quantum;

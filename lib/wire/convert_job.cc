@@ -74,13 +74,14 @@ void set_suspension(Placed* w, const model::Placed& p) {
   to->set_who(s.who);
   to->set_freeze_at_us(s.freeze_at.us);
   to->set_shares_gpus(s.shares_gpus);
+  to->set_is_turn(s.is_turn);
 }
 
 std::optional<model::Suspension> suspension_from(const Placed& w) {
   if (!w.has_suspension()) return std::nullopt;
   const Suspension& s = w.suspension();
-  return model::Suspension{base::JobId(s.kept_id()), {s.since_us()}, s.for_job(), s.rule(), s.is_held(), s.who(),
-                           {s.freeze_at_us()},       s.shares_gpus()};
+  return model::Suspension{base::JobId(s.kept_id()), {s.since_us()},  s.for_job(), s.rule(), s.is_held(), s.who(),
+                           {s.freeze_at_us()},       s.shares_gpus(), s.is_turn()};
 }
 
 void set_contract(Contract* to, const model::Contract& c) {

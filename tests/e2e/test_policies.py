@@ -1,7 +1,11 @@
 """Each partition its own policy, with real daemons: who is next, who makes room, where jobs go, and what is kept over a restart."""
 
 import json
+import os
+import pathlib
 import re
+import shutil
+import subprocess
 
 from cluster import wait_for
 from conftest import QUICK, needs_root
@@ -167,3 +171,25 @@ def test_two_gangs_take_turns_over_a_crash_of_the_controller(make_cluster):
     for job in jobs:
         cluster.wait_state(job, "COMPLETED")
     assert not turns(cluster, [high])[1:], "it has kept its place"
+
+
+def test_a_check_of_the_configuration_tries_every_order(make_cluster):
+    cluster = make_cluster(nodes=1, config=SLICED)
+    folder = cluster.dir / "plugins"
+    folder.mkdir(mode=0o755)
+    made = pathlib.Path(os.environ["GANGWAY_BUILD"]) / "tests/unit/order_fixtures/order_no_number.so"
+    shutil.copy(made, folder)
+    (folder / made.name).chmod(0o755)
+
+    def check(text):
+        path = cluster.dir / "check.yaml"
+        path.write_text((cluster.dir / "run").resolve().joinpath("gangway.yaml").read_text().replace("time_slice: 2s", text) +
+                        f"plugin_dirs: [{folder}]\n")
+        words = [*cluster.command_of("gctld")[:1], "--config", path, "--check"]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    done = check("time_slice: 2s")
+    assert done.returncode == 0, done.stderr
+    done = check("order: no_number")
+    assert done.returncode == 1
+    assert "gctld: error: order no_number of partition pool: score() is no number: it is nan; found with a job of 64 GPUs" in done.stderr

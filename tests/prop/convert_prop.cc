@@ -167,8 +167,8 @@ model::Placed placed(JobState state) {
   if (coin()) p.contract.placed_in = {"r" + bytes(), bytes(), number()};
   if (coin()) p.moves_to = model::Nomination{text(), allocation(), {micros()}};
   if (coin())
-    p.suspension =
-        model::Suspension{base::JobId(number()), {micros()}, number(), number(10), coin(), text(), {micros()}, coin()};
+    p.suspension = model::Suspension{
+        base::JobId(number()), {micros()}, number(), number(10), coin(), text(), {micros()}, coin(), coin()};
   p.preemptible = coin();
   p.suspensions = number();
   p.stood_still.us = micros();

@@ -86,6 +86,8 @@ sched::Policy random_policy() {
     own.order = *sched::make_order(own.name, own.weights);
   }
   policy.quantum = base::seconds(pick(1, 30));
+  for (int i = pick(0, 4); i > 0; --i)
+    policy.services.push_back((policy.services.empty() ? 0 : policy.services.back()) + 0.5 * pick(1, 9));
   policy.fit = static_cast<model::Fit>(pick(1, 3));
   policy.max_planned_starts = static_cast<uint32_t>(pick(0, 4));
   policy.candidates = static_cast<uint32_t>(pick(0, 3));

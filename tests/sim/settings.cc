@@ -1,6 +1,11 @@
 // Configurations. See settings.h.
 #include "tests/sim/settings.h"
 
+#include <string>
+#include <vector>
+
+#include "sched/queue/orders.h"
+
 namespace gw::sim_cluster {
 namespace {
 
@@ -23,6 +28,21 @@ std::vector<model::Qos> draw_quotas(Random& random, uint32_t nodes) {
   tree[1].budget = model::GpuBudget{uint64_t{nodes} * 600, base::Period::kDay, true};
   tree[3].budget = model::GpuBudget{uint64_t{nodes} * 300, base::Period::kDay, false};
   return tree;
+}
+
+/// Some partitions have an order of their own. Turns are short, and so are the queues of attained service.
+void draw_orders(Random random, ctld::Settings& s) {
+  static const std::vector<std::string> kOrders = sched::order_names();
+  s.policy.pool_orders.clear();
+  s.policy.quantum = base::seconds(30);
+  for (model::Partition& p : s.partitions) {
+    p.order.clear();
+    if (random.chance(50)) continue;
+    p.order = random.chance(40) ? "time_slice" : random.any(kOrders);
+    sched::Weights weights;
+    if (p.order == "las2d" || p.order == "gittins") weights = {{"queue_1", 0.05}, {"queue_2", 0.5}, {"promote", 3}};
+    s.policy.pool_orders[p.name] = {p.order, weights, {}, *sched::make_order(p.order, weights)};
+  }
 }
 
 }  // namespace
@@ -61,6 +81,8 @@ ctld::Settings draw_settings(Random& random, uint32_t nodes) {
   leased.is_default = leased.share_suspended_gpus = false;
   leased.lease = base::seconds(90);
   s.partitions = {main, leased};
+  draw_orders(random.fork(), s);
+  for (model::Partition& p : s.partitions) p.share_suspended_gpus |= p.order == "time_slice";
   s.policy.preempts = true;
   s.policy.grace = base::seconds(random.any({0, 5, 20}));
   s.qos = draw_quotas(random, nodes);
@@ -79,6 +101,7 @@ ctld::Settings change_settings(Random& random, ctld::Settings s) {
   s.has_prolog = !s.has_prolog;
   s.has_epilog = !s.has_epilog;
   if (s.nodes.size() > 1 && random.chance(30)) s.partitions.back().nodes.pop_back();
+  draw_orders(random.fork(), s);
   return s;
 }
 

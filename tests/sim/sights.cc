@@ -47,6 +47,7 @@ std::vector<std::string> expected_sights() {
           "Stop of a preempted one",
           "Suspend",
           "Suspend of a preempted one",
+          "Suspend by the right of an order",
           "Resume",
           "is suspended",
           "cannot be frozen",
@@ -102,7 +103,12 @@ void SightChecker::on_sent(const std::string&, const wire::ControllerToNode& mes
     if (prepare.share().has_gpu_milli()) ++seen_["Prepare of a part of a GPU"];
   }
   if (message.has_stop() && message.stop().preempted_for() != 0) ++seen_["Stop of a preempted one"];
-  if (message.has_suspend()) ++seen_[message.suspend().preempted_for() != 0 ? "Suspend of a preempted one" : "Suspend"];
+  if (message.has_suspend()) {
+    const wire::Suspend& suspend = message.suspend();
+    ++seen_[suspend.preempted_for() == 0  ? "Suspend"
+            : suspend.preempt_rule() == 0 ? "Suspend by the right of an order"
+                                          : "Suspend of a preempted one"];
+  }
   if (message.has_resume()) ++seen_["Resume"];
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/faults.h"
 #include "base/text.h"
+#include "ctld/core/jobs/facts.h"
 #include "ctld/core/names.h"
 #include "sched/place/place.h"
 
@@ -43,6 +44,17 @@ base::Status check_allowed_qos(const model::JobSpec& spec, const model::Partitio
   return {};
 }
 
+/// Where jobs take turns, one that never yields would keep the GPUs of those that made room for it.
+base::Status check_turns(const Core& core, const model::JobSpec& spec, const std::string& partition) {
+  const bool has_turns = can_be_suspended(spec) || spec.on_preempt == model::OnPreempt::kCheckpoint;
+  if (has_turns || !core.planning.orders.in(partition).suspends()) return {};
+  return base::invalid(
+      fmt::format("jobs of partition {} take turns, and this one cannot be suspended: it has several components, is "
+                  "elastic, or is in a reservation",
+                  partition),
+      "give --on-preempt=checkpoint, so that it saves its work at the end of a turn, or name another partition");
+}
+
 }  // namespace
 
 void choose_partitions(const Core& core, model::JobSpec& spec) {
@@ -70,6 +82,7 @@ base::Status route(const Core& core, const Caller& caller, model::JobSpec& spec,
     const base::Status open = check_partition(core, caller, it->second);
     faults.add(open);
     if (open && is_qos_known) faults.add(check_allowed_qos(spec, it->second));
+    if (open) faults.add(check_turns(core, spec, name));
   }
   return faults.status();
 }

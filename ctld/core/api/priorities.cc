@@ -14,8 +14,8 @@
 #include "ctld/core/shared/listing.h"
 #include "ctld/core/shared/sight.h"
 #include "sched/queue/order_facts.h"
+#include "sched/quota/holdings.h"
 #include "sched/quota/quota_tree.h"
-#include "sched/quota/usage.h"
 
 namespace gw::ctld {
 
@@ -31,30 +31,39 @@ int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::Sc
 }
 
 /// What users run, by QOS, partition and user.
-using Held = std::map<std::tuple<std::string, std::string, uint32_t>, double>;
+struct Holdings {
+  std::map<std::tuple<std::string, std::string, uint32_t>, sched::Held> by_user;
+  std::map<std::string, sched::Held> all;  ///< That partitions have.
+};
 
 /// Empty where no order goes by it.
-Held held_by_users(const Core& core) {
-  Held out;
+Holdings held_by_users(const Core& core) {
+  Holdings out;
   if (!core.planning.orders.needs().holdings) return out;
   for (const auto& [id, job] : core.jobs.all())
     if (const model::Placed* placed = job.placed(); placed != nullptr && !is_suspended(job))
-      out[{job.spec.qos, placed->partition, job.spec.uid}] +=
-          static_cast<double>(sched::usage_rate(placed->allocation)) / 1e6;
+      out.by_user[{job.spec.qos, placed->partition, job.spec.uid}] += sched::held_of(placed->allocation);
+  for (const auto& [name, facts] : core.ledger.capacity().partitions())
+    out.all[name] = sched::all_of(core.ledger.capacity(), name);
   return out;
 }
 
 std::vector<sched::ScorePart> parts_of(const Core& core, const sched::OrderFacts& facts, const sched::PendingJob& job) {
-  return core.planning.orders.of(job).parts(sched::waiting_facts(job, facts.context().now), facts.context());
+  return core.planning.orders.of(job).parts(
+      sched::waiting_facts(job, facts.context().now, core.planning.orders.services()), facts.context());
 }
 
-void describe_priority(const Core& core, const sched::OrderFacts& facts, const Held& held, const model::Job& job,
+void describe_priority(const Core& core, const sched::OrderFacts& facts, const Holdings& held, const model::Job& job,
                        wire::JobPriority& out) {
   const sched::PendingJob pending = pending_of(core, job);
   const sched::Order& order = core.planning.orders.of(pending);
-  sched::JobFacts own = sched::waiting_facts(pending, facts.context().now);
-  const auto runs = held.find({pending.qos, pending.partitions.front(), pending.uid});
-  own.held_by_user = runs == held.end() ? 0 : runs->second;
+  sched::JobFacts own = sched::waiting_facts(pending, facts.context().now, core.planning.orders.services());
+  const std::string& pool = pending.partitions.front();
+  if (const auto runs = held.by_user.find({pending.qos, pool, pending.uid}); runs != held.by_user.end()) {
+    own.held_by_user = runs->second.gpus();
+    if (const auto all = held.all.find(pool); all != held.all.end())
+      own.dominant_share = runs->second.dominant_of(all->second);
+  }
   const std::vector<sched::ScorePart> parts = order.parts(own, facts.context());
   const bool is_clusters = &order == &core.planning.orders.cluster();  // whose parts the list names
   out.set_order(std::string(order.name()));

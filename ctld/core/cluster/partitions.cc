@@ -153,7 +153,8 @@ void tell_policy(Core& core) {
   sched::Policy policy = core.settings.policy;
   // One that a command has made anew has nothing of what the file says of that name.
   for (const auto& [name, p] : core.partitions.made) policy.pool_orders.erase(name);
-  core.planning.orders = sched::Orders(policy.order, policy.pool_orders, policy.order_weights);
+  if (sched::Orders(policy.order, policy.pool_orders).needs().services) policy.services = core.planning.services.all();
+  core.planning.orders = sched::Orders(policy.order, policy.pool_orders, policy.order_weights, policy.services);
   core.feed.tell(sched::PolicySet{std::move(policy)});
 }
 

@@ -37,7 +37,7 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
   out.partitions = {placed.partition};
   out.time_min = {};
   out.deadline = {};  // what has begun is not given up for it
-  out.eligible = placed.suspension->since;
+  out.counted_at = placed.suspension->since;
   out.suspends = out.between_turns = sched::Suspends::kNo;
   if (out.time_limit != base::kUnlimited)
     out.time_limit = std::max(placed.running_since() + out.time_limit - placed.suspension->since, base::seconds(1));
@@ -177,7 +177,9 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
   if (can_be_suspended(job.spec)) {
     const auto how = job.spec.preempt_signo == 0 ? sched::Suspends::kAtOnce : sched::Suspends::kAfterGrace;
     if (job.spec.on_preempt == model::OnPreempt::kSuspend) out.suspends = how;
-    if (!out.saves_work) out.between_turns = how;
+    const auto stuck = core.planning.cannot_be_frozen.find(job.id);
+    const bool is_stuck = stuck != core.planning.cannot_be_frozen.end() && stuck->second == job.attempt;
+    if (!out.saves_work && !is_stuck) out.between_turns = how;
   }
   if (is_suspended(job)) ask_for_the_rest(job, out);
   if (job.spec.het_job == job.id) add_components(core, job, out);
@@ -198,9 +200,9 @@ model::Allocation held_by(const Job& job) {
   return model::kept_in_suspension(placed.allocation, placed.suspension->shares_gpus);
 }
 
-bool ends_turn(const Core& core, const Job& job) {
+bool ends_turn(const Job& job) {
   const auto& s = job.placed()->suspension;
-  return s && s->for_job != 0 && s->rule == 0 && core.planning.orders.in(job.placed()->partition).suspends();
+  return s && s->is_turn;
 }
 
 bool can_be_suspended(const model::JobSpec& spec) {

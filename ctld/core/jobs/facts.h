@@ -48,8 +48,8 @@ model::Allocation held_by(const model::Job& job);
 /// Those whose parts would have to be suspended together cannot; nor those in a reservation, which may be over by then.
 bool can_be_suspended(const model::JobSpec& spec);
 /// Its processes are frozen, and it waits to resume.
-/// Is it suspended, or about to be, because its turn is over (sched::Order::suspends())? That is no preemption.
-bool ends_turn(const Core& core, const model::Job& job);
+/// Is it suspended, or about to be, because its turn is over? That is no preemption.
+bool ends_turn(const model::Job& job);
 inline bool is_suspended(const model::Job& job) { return job.state == model::JobState::kSuspended; }
 
 }  // namespace gw::ctld

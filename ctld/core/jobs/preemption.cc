@@ -129,8 +129,10 @@ bool preempt(Core& core, const sched::Preempt& victim) {
   if (victim.job == job->id && is_suspended(*job)) return false;  // decided before it was suspended
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return false;
   const auto rule = static_cast<uint32_t>(victim.rule);
-  const model::Suspension why{{}, {}, victim.beneficiary.value, rule};
+  model::Suspension why{{}, {}, victim.beneficiary.value, rule};
+  why.is_turn = victim.is_suspended && rule == 0 && core.planning.orders.in(job->placed()->partition).suspends();
   if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return true;
+  if (why.is_turn) return false;  // it is not so far yet that it could be, and it is not to lose anything
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
   if (victim.is_counted()) core.feed.tell(sched::JobPreempted{pending_of(core, *job).qos, core.now});
   if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});

@@ -67,8 +67,7 @@ void count_preemption(Core& core, Job& job, const Outcome& outcome) {
 
 void count_preempted_run(Core& core, Job& job, uint64_t lost) {
   const auto& s = job.placed()->suspension;
-  const bool is_counted =
-      job.state == JobState::kCompleting && s && s->kept_id && s->for_job != 0 && !ends_turn(core, job);
+  const bool is_counted = job.state == JobState::kCompleting && s && s->kept_id && s->for_job != 0 && !ends_turn(job);
   if (!is_counted) ++job.preemptions;
   job.lost_gpu_ms += lost;
   PreemptionFigures& figures = core.planning.preemptions[job.spec.qos];

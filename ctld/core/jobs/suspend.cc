@@ -30,10 +30,10 @@ using model::Suspension;
 
 namespace {
 
-std::string why_suspended(const Core& core, const Job& job) {
+std::string why_suspended(const Job& job) {
   const Suspension& s = *job.placed()->suspension;
   if (s.for_job == 0) return "by " + s.who;
-  if (ends_turn(core, job)) return fmt::format("its turn is over, that of job {} has come", s.for_job);
+  if (ends_turn(job)) return fmt::format("its turn is over, that of job {} has come", s.for_job);
   return fmt::format("is preempted for job {}{}", s.for_job,
                      s.rule == 0 ? "" : fmt::format(" (rule {} of the quotas)", s.rule));
 }
@@ -77,14 +77,16 @@ void set_suspended(Core& core, Job& job) {
   count_service(core, job);
   hold_kept(core, job, held_by(job));
   charge(core, job, placed.allocation, held_by(job));
-  if (s.for_job != 0 && !ends_turn(core, job)) count_preempted_run(core, job, 0);
+  if (s.for_job != 0 && !ends_turn(job)) count_preempted_run(core, job, 0);
   core.rows.job(job);
-  core.out.job_event(job, "suspended", why_suspended(core, job));
+  core.out.job_event(job, "suspended", why_suspended(job));
   wait_to_go_on(core, job);
 }
 
-/// It was about to leave, and has another turn instead.
-void take_another_turn(Core& core, Job& job) {
+/// It was about to leave, and keeps its place instead for the rest of its run: trying again would have others stop for
+/// nothing at the end of each turn.
+void keep_its_place(Core& core, Job& job) {
+  core.planning.cannot_be_frozen[job.id] = job.attempt;
   const model::Placed& placed = *job.placed();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(job.id, share.node);
   hold_again(core, job);
@@ -95,12 +97,12 @@ void take_another_turn(Core& core, Job& job) {
 void run_on(Core& core, Job& job, const std::string& why) {
   model::Placed& placed = *job.placed();
   const Suspension was = *placed.suspension;
-  const bool is_turn = ends_turn(core, job);
+  const bool is_turn = ends_turn(job);
   core.out.job_event(job, "cannot be suspended", why);
   placed.suspension.reset();
   placed.waiting_for.clear();
   if (was.for_job == 0 || is_turn) {
-    is_turn ? take_another_turn(core, job) : core.rows.run(job);
+    is_turn ? keep_its_place(core, job) : core.rows.run(job);
     for (const model::NodeShare& share : placed.allocation.shares) send_resume(core, job, share.node);
     return;
   }
@@ -126,6 +128,7 @@ bool suspend(Core& core, Job& job, Suspension why, Duration grace) {
     if (placed.suspension->for_job != 0) return false;
     placed.suspension->for_job = why.for_job;
     placed.suspension->rule = why.rule;
+    placed.suspension->is_turn = why.is_turn;
     expect_end(core, job, placed.suspension->freeze_at, true);
     core.rows.job(job);
     return true;
@@ -139,7 +142,7 @@ bool suspend(Core& core, Job& job, Suspension why, Duration grace) {
   placed.suspension->freeze_at = is_told ? core.now + grace : core.now;
   if (is_preempted) expect_end(core, job, placed.suspension->freeze_at, true);
   core.rows.run(job);
-  core.out.job_event(job, "is to be suspended", why_suspended(core, job));
+  core.out.job_event(job, "is to be suspended", why_suspended(job));
   for (NodeId node : std::set<NodeId>(placed.waiting_for)) send_suspend(core, job, node);
   core.timers.set(
       {placed.suspension->freeze_at + core.settings.start_timeout, TimerKind::kSuspension, job.id.value, job.attempt});

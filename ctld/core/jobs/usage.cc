@@ -2,6 +2,8 @@
 #include "ctld/core/jobs/usage.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "ctld/core/jobs/facts.h"
@@ -9,6 +11,11 @@
 #include "model/suspension.h"
 
 namespace gw::ctld {
+namespace {
+
+constexpr std::string_view kServices = "services";  // of jobs that ended, as ServiceSample writes them
+
+}  // namespace
 
 void charge(Core& core, const model::Job& job, const model::Allocation& gives, const model::Allocation& takes) {
   const model::JobSpec& spec = job.spec;
@@ -33,6 +40,21 @@ void count_service(Core& core, model::Job& job) {
   const bool stands = job.placed() == nullptr || is_suspended(job);
   s.rate = stands ? 0 : sched::usage_rate(job.placed()->allocation);
   s.since = stands ? base::Time{} : core.now;
+}
+
+bool note_service(Core& core, const model::Job& job) {
+  if (!core.planning.orders.needs().services || (job.spec.is_het() && job.spec.het_job != job.id)) return false;
+  core.planning.services.add(pending_of(core, job).attained);
+  if (!core.planning.services.take_news(core.now)) return false;
+  core.out.write(store::PutMeta{std::string(kServices), core.planning.services.text()});
+  return true;
+}
+
+bool restore_services(Core& core, const store::Snapshot& snapshot) {
+  for (const store::NamedBytes& row : snapshot.meta)
+    if (row.name == kServices && !core.planning.services.restore(row.bytes))
+      hold_named(core, store::RowKind::kSetting, row.name, "it is no list of services");
+  return !core.planning.services.all().empty();
 }
 
 void discharge(Core& core, const model::Job& job, NodeId node) {

@@ -15,6 +15,11 @@ void discharge(Core& core, const model::Job& job, NodeId node);
 /// What the job holds has changed, or it ends: its service is counted up to now, and from now on by what it holds.
 /// The caller writes its row.
 void count_service(Core& core, model::Job& job);
+/// The job has ended: what it had in all counts among the services by which some orders go (sched::Needs::services).
+/// Whether there are so many more that these are to hear of it.
+bool note_service(Core& core, const model::Job& job);
+/// As the store has them. Whether there are any.
+bool restore_services(Core& core, const store::Snapshot& snapshot);
 /// Nobody has used anything: nothing to wake up for.
 void arm_usage(Core& core);
 /// A period is over: the scheduler is told what was used.

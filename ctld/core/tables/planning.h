@@ -17,6 +17,7 @@
 #include "model/qos.h"
 #include "sched/cycle/plan.h"
 #include "sched/place/fragmentation.h"
+#include "sched/queue/service_sample.h"
 #include "sched/queue/wait_clocks.h"
 
 namespace gw::ctld {
@@ -41,9 +42,11 @@ struct KeptWaits {
 };
 
 struct Planning {
-  std::vector<model::Qos> tree;  ///< Of quotas, as the scheduler was told.
-  sched::Orders orders;          ///< Which order ranks whom, as the scheduler was told.
-  uint64_t quota_epoch = 0;      ///< When that, or the QOS of a job, changed last.
+  std::vector<model::Qos> tree;                      ///< Of quotas, as the scheduler was told.
+  sched::Orders orders;                              ///< Which order ranks whom, as the scheduler was told.
+  std::map<base::JobId, uint32_t> cannot_be_frozen;  ///< Runs of jobs that take turns; by attempt.
+  sched::ServiceSample services;                     ///< Of jobs that ended, where an order goes by it.
+  uint64_t quota_epoch = 0;                          ///< When that, or the QOS of a job, changed last.
   std::map<sched::ClassKey, WaitInfo> class_waits;
   base::Time planned;                                    ///< When the latest plan was made, by which classes are named.
   std::map<base::JobId, sched::PlannedStart> estimates;  ///< Of the last plan.

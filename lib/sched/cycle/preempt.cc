@@ -105,55 +105,133 @@ Suspends how_suspended(const PendingJob& running, bool is_turn) {
   return is_turn ? running.between_turns : running.suspends;
 }
 
-/// Before then it yields to nobody. Turns end together, or a large gang would wait for a moment at which all of those
-/// in its way have run for a quantum.
-Time yields_from(const Session& session, const JobFacts& running, const PartitionFacts& partition, Yields how,
-                 uint32_t leaf) {
+/// Before then it yields to nobody.
+Time yields_from(const Session& session, const JobFacts& running, Duration quantum, Yields how, uint32_t leaf) {
   // Two jobs of which an order says that each yields to the other take turns once a second, not without an end.
   Duration least = std::max(session.quotas().tree().qos(leaf).min_runtime, base::seconds(1));
-  const Duration quantum = partition.quantum.value_or(session.view.policy().quantum);
-  const bool ends_with_others = how == Yields::kAtQuantum && session.orders().in(partition.name).suspends();
-  if (how == Yields::kAtQuantum && !ends_with_others) least = std::max(least, quantum);
+  if (how == Yields::kAtQuantum) least = std::max(least, quantum);
   // Suspended and resumed, it is counted from then on; an elastic gang is so each time that it has another size.
   const bool is_elastic = running.job.most_tasks > 0;
-  const Time from = (is_elastic ? running.since : std::max(running.since, running.job.counted_at)) + least;
-  return ends_with_others ? Time{(from.us + quantum.us - 1) / quantum.us * quantum.us} : from;
+  return (is_elastic ? running.since : std::max(running.since, running.job.counted_at)) + least;
 }
 
-/// Nobody loses anything by a turn: so even who cannot be requeued has one.
-bool may_yield(const Session& session, const PendingJob& running, const Order& order) {
-  if (running.gang || running.suspended) return false;
-  if (!order.suspends()) return is_preemptible(session, running.id, running);
-  if (running.between_turns == Suspends::kNo) return running.saves_work && is_preemptible(session, running.id, running);
-  return is_there_to_take(session, running.id, running);
+/// The end of a turn at that time, or the first after it. Turns end together, at whole multiples of the quantum, or a
+/// large gang would wait for a moment at which all of those in its way have run for one.
+Time end_of_turn(Time at, Duration quantum) {
+  const int64_t slice = std::clamp(quantum, base::seconds(1), base::hours(24 * 366)).us;
+  return at == Time::never() ? at : Time{(at.us + slice - 1) / slice * slice};
 }
 
-/// Jobs of the same QOS that yield to the served job by the partition's order, the last first.
-std::vector<JobId> outranked(Session& session, const Served& served, const PartitionFacts& partition) {
-  const PendingJob& job = served.job;
-  const Order& order = session.orders().in(partition.name);
-  JobFacts waiting = session.standings.of(job, served.leaf);
-  waiting.held_by_user = session.standings.held_by_user_of(job, served.leaf, partition.name);  // there, as the others'
-  const int32_t tier = best_tier(session.capacity(), job);
-  std::vector<JobId> out;
-  std::map<uint32_t, double> given_up;  // by those who are on the list already
-  for (JobFacts running : session.standings.ranked(served.leaf, partition.name)) {
-    const PendingJob& other = running.job;
-    if (other.priority > job.priority || !may_yield(session, other, order)) continue;
-    // Who would be served before the job again takes the place back as soon as it has left it.
-    if (best_tier(session.capacity(), other) > tier) continue;
-    running.held_by_user = session.standings.held_by_user_of(other, served.leaf, partition.name) - given_up[other.uid];
-    const Yields how = order.yields(running, waiting);
-    session.change_at(order.next_change(running));
-    if (how == Yields::kNo) continue;
-    const Time from = yields_from(session, running, partition, how, served.leaf);
-    session.change_at(from);
-    if (session.now < from) continue;
-    out.push_back(other.id);
-    given_up[other.uid] += running.gpus;
+/// The end of the turn in which it runs; by then the other must have waited, too. `min_runtime` protects work, of which
+/// a suspended job loses none.
+Time turn_ends(const Session& session, const JobFacts& running, const JobFacts& waiting, Duration quantum,
+               uint32_t leaf) {
+  const Time began = std::max(running.since, running.job.counted_at);
+  const bool is_suspended = running.job.between_turns != Suspends::kNo;
+  const Duration least = is_suspended ? Duration{1} : session.quotas().tree().qos(leaf).min_runtime;
+  return end_of_turn(std::max(began + std::max(least, Duration{1}), waiting.since), quantum);
+}
+
+/// Running jobs that yield to the served job by the partition's order, the last first: of the same QOS; to one that
+/// takes its own place back when it resumes, of all QOS. Each is asked only when somebody wants to know, since mostly
+/// the first are enough.
+class Yielders {
+ public:
+  Yielders(Session& session, const Served& served, const PartitionFacts& partition)
+      : session_(session),
+        served_(served),
+        partition_(partition),
+        order_(session.orders().in(partition.name)),
+        quantum_(partition.quantum.value_or(session.view.policy().quantum)),
+        waiting_(session.standings.of(served.job, served.leaf)),
+        tier_(best_tier(session.capacity(), served.job)),
+        memory_(served.job.request.exactly.empty() ? Workload::shape_of(served.job.request).mem_mb : 0) {
+    session.standings.tell_holdings(waiting_, served.leaf, partition.name);  // there, as the others'
+    // Who began to wait in this turn waits for its end.
+    const Time first = order_.suspends() ? end_of_turn(waiting_.since, quantum_) : Time{};
+    session.change_at(first);
+    if (session.now < first) return;
+    leaves_ = {served.leaf};
+    for (const model::NodeShare& share : served.job.request.exactly)
+      if (const NodeAccount* node = session.capacity().node(share.node); order_.suspends() && node != nullptr)
+        for (const Occupant& there : node->occupants) in_place_.insert(there.job);
+    if (order_.suspends() && !served.job.request.exactly.empty())
+      for (const uint32_t leaf : session.standings.leaves_in(partition.name))
+        if (leaf != served.leaf) leaves_.push_back(leaf);
   }
-  return out;
-}
+
+  /// Begins with the last again, without those.
+  void start_again(const std::set<JobId>& without) {
+    without_.insert(without.begin(), without.end());
+    given_up_.clear();
+    pool_ = at_ = 0;
+  }
+
+  std::optional<JobId> next() {
+    for (; pool_ < leaves_.size(); ++pool_, at_ = 0) {
+      const std::vector<JobFacts>& ranked = session_.standings.ranked(leaves_[pool_], partition_.name);
+      while (at_ < ranked.size()) {
+        const JobFacts& running = ranked[at_++];
+        if (!yields_now(running, leaves_[pool_])) continue;
+        if (order_.needs().holdings) given_up_[running.job.uid] += session_.standings.held_by(running.job.id);
+        return running.job.id;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Session& session_;
+  const Served& served_;
+  const PartitionFacts& partition_;
+  const Order& order_;
+  const Duration quantum_;
+  JobFacts waiting_;
+  const int32_t tier_;
+  const uint64_t memory_;  // that a piece of it needs on a node
+  std::vector<uint32_t> leaves_;
+  std::set<JobId> in_place_;  // of one that resumes: who is on its nodes
+  std::set<JobId> without_;
+  std::map<uint32_t, Held> given_up_;  // by those who were named already
+  size_t pool_ = 0, at_ = 0;
+
+  bool yields_now(const JobFacts& known, uint32_t leaf) {
+    const PendingJob& other = known.job;
+    if (!in_place_.empty() && !in_place_.contains(other.id)) return false;
+    if (other.priority > served_.job.priority || without_.contains(other.id) || !may_yield(other)) return false;
+    JobFacts running = known;
+    session_.standings.tell_holdings(running, leaf, partition_.name, given_up_[other.uid]);
+    const Yields how = order_.yields(running, waiting_);
+    session_.change_at(order_.next_change(running));
+    // Who would be served before the job again takes the place back as soon as it has left it.
+    if (how == Yields::kNo || best_tier(session_.capacity(), other) > tier_) return false;
+    const Time from = order_.suspends() ? turn_ends(session_, running, waiting_, quantum_, leaf)
+                                        : yields_from(session_, running, quantum_, how, leaf);
+    session_.change_at(from);
+    return session_.now >= from;
+  }
+
+  bool may_yield(const PendingJob& running) const {
+    if (running.gang || running.suspended) return false;
+    if (!order_.suspends()) return is_preemptible(session_, running.id, running);
+    if (running.between_turns == Suspends::kNo)
+      return running.saves_work && is_preemptible(session_, running.id, running);
+    // Nobody loses anything by a turn: so even who cannot be requeued has one.
+    return is_there_to_take(session_, running.id, running) && could_resume_and_leaves_memory(running.id);
+  }
+
+  /// It does not resume on a node that takes no jobs; and as it keeps its memory, what is free is all that there is.
+  bool could_resume_and_leaves_memory(JobId running) const {
+    const Capacity& capacity = session_.capacity();
+    bool is_of_use = false;
+    for (const NodeId id : capacity.holdings().at(running).nodes) {
+      const NodeAccount* node = capacity.node(id);
+      if (node == nullptr || !node->facts.usable) return false;
+      is_of_use |= node->free.mem_mb >= memory_;
+    }
+    return is_of_use;
+  }
+};
 
 // ---- Suspension in place of an end
 
@@ -197,17 +275,18 @@ std::set<JobId> losers(Session& session, const Served& served, const PartitionFa
 Evicted victims_by_order(Session& session, const Served& served, const PartitionFacts& partition) {
   const Order& order = session.orders().in(partition.name);
   if (!order.is_preemptive()) return {};
-  std::vector<JobId> list = outranked(session, served, partition);
+  Yielders yielders(session, served, partition);
+  const NextVictim next = [&yielders] { return yielders.next(); };
   VictimSearch search{session, served, partition};
-  if (!order.suspends()) return {find_victims(search, one_after_the_other(list)), {}, false};
+  if (!order.suspends()) return {find_victims(search, next), {}, false};
   constexpr int kTries = 8;  // each leaves out all who would lose by it; at the end of the next turn it is tried again
   const Trial::Mark mark = session.trial.mark();
   for (int i = 0; i < kTries; ++i) {
-    Evicted out{find_victims(search, one_after_the_other(list)), {}, true};
+    Evicted out{find_victims(search, next), {}, true};
     const std::set<JobId> lose = losers(session, served, partition, out.victims);
     if (lose.empty()) return out;
     session.trial.rollback(mark);
-    std::erase_if(list, [&lose](JobId id) { return lose.contains(id); });
+    yielders.start_again(lose);
   }
   return {};
 }

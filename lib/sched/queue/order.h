@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "sched/ledger/capacity.h"
 #include "sched/queue/queue.h"
+#include "sched/queue/service_sample.h"
 
 namespace gw::sched {
 
@@ -59,13 +60,20 @@ struct JobFacts {
   /// GPUs of all that its user runs in this QOS and partition, without those that make room already; with
   /// Needs::holdings.
   double held_by_user = 0;
+  /// The largest part of any resource of the partition (GPUs, threads, memory) that the same jobs hold; with
+  /// Needs::holdings.
+  double dominant_share = 0;
+  /// What jobs had in all that ended before; null: nothing is known. With Needs::services.
+  const Services* services = nullptr;
 };
 
 /// What an order goes by beside the job itself, so that nothing is worked out in vain.
 struct Needs {
   bool users = false;      ///< Past use (OrderContext::usage): jobs of different users are in classes of their own.
   bool durations = false;  ///< How long jobs take. A replay tells it of a job that has no time limit.
-  bool holdings = false;   ///< JobFacts::held_by_user, kept true as jobs start; jobs of users in classes of their own.
+  /// JobFacts::held_by_user and dominant_share, kept true as jobs start; jobs of users in classes of their own.
+  bool holdings = false;
+  bool services = false;  ///< JobFacts::services; every ten minutes at most there are others, and all is ranked anew.
 };
 
 /// Does a running job make room for one that waits, of the same QOS, in the same partition?

@@ -28,6 +28,9 @@ struct Sample {
     const double gpus = job.request.gpus;
     JobFacts out = since ? running_facts(job, since, gpus, now) : waiting_facts(job, now);
     out.held_by_user = held_by_user;
+    out.dominant_share = held_by_user / 800;
+    static const Services kServices = {60, 600, 600, 3'600, 7'200, 40'000, 900'000};
+    out.services = &kServices;
     return out;
   }
 };
@@ -147,7 +150,12 @@ class Checker {
     return rank(one) < rank(other);
   }
 
-  void look_at_class(const Sample& one, const Sample& other) {
+  /// Of an hour at most: a factor that is full after some age ranks those past it otherwise than it scores them.
+  void look_at_class(Sample one, Sample other) {
+    for (Sample* s : {&one, &other}) {
+      s->job.submitted = kNow - minutes(0, 60);
+      s->job.eligible = pick(0, 1) == 0 ? s->job.submitted : kNow - minutes(0, 60);
+    }
     if (score(one, kNow) > score(other, kNow) && !is_ranked_before(one, other, kNow))
       fault("key() and score() disagree about two jobs of a class", one,
             fmt::format("it scores {} and has the key {}, and its like {} and {}", score(one, kNow), key(one, kNow),

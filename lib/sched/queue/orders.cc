@@ -45,8 +45,8 @@ base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>&
   return out;
 }
 
-Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, const Weights& weights)
-    : all_{cluster != nullptr ? std::move(cluster) : *make_order("fifo_skip"), 0} {
+Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, const Weights& weights, Services services)
+    : all_{cluster != nullptr ? std::move(cluster) : *make_order("fifo_skip"), 0}, services_(std::move(services)) {
   add(*all_.order);
   std::map<std::pair<std::string_view, Weights>, uint32_t> numbers = {{{all_.order->name(), weights}, 0}};
   for (const auto& [partition, chosen] : pools) {
@@ -64,6 +64,7 @@ void Orders::add(const Order& order) {
   needs_.users |= needs.users;
   needs_.durations |= needs.durations;
   needs_.holdings |= needs.holdings;
+  needs_.services |= needs.services;
   are_preemptive_ |= order.is_preemptive();
 }
 
@@ -78,17 +79,19 @@ bool Orders::is_strict_for(const PendingJob& job) const {
                      [this](const std::string& name) { return in(name).is_strict(); });
 }
 
-JobFacts waiting_facts(const PendingJob& job, Time now) {
+JobFacts waiting_facts(const PendingJob& job, Time now, const Services* services) {
   JobFacts facts{job, now};
-  facts.since = job.eligible;
+  facts.services = services;
+  facts.since = std::max(job.eligible, job.counted_at);
   facts.attained = job.attained;
   facts.remaining = told_remaining(job);
   facts.asked = facts.gpus = gpus_asked(job);
   return facts;
 }
 
-JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now) {
+JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now, const Services* services) {
   JobFacts facts{job, now};
+  facts.services = services;
   facts.is_running = true;
   facts.since = since;
   facts.asked = gpus_asked(job);

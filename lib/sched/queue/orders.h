@@ -35,9 +35,9 @@ base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>&
 
 class Orders {
  public:
-  /// `cluster` null: fifo_skip. `weights`: what that was made with.
+  /// `cluster` null: fifo_skip. `weights`: what that was made with. `services`: for JobFacts::services.
   explicit Orders(std::shared_ptr<const Order> cluster = nullptr, const PoolOrders& pools = {},
-                  const Weights& weights = {});
+                  const Weights& weights = {}, Services services = {});
 
   const Order& cluster() const { return *all_.order; }
   const Order& in(const std::string& partition) const { return *line(partition).order; }
@@ -49,6 +49,8 @@ class Orders {
   bool is_strict_for(const PendingJob& job) const;
   /// What any of them needs.
   const Needs& needs() const { return needs_; }
+  /// Null: nothing is known.
+  const Services* services() const { return services_.empty() ? nullptr : &services_; }
   /// Are any of them preemptive?
   bool are_preemptive() const { return are_preemptive_; }
 
@@ -60,6 +62,7 @@ class Orders {
   Line all_;
   std::map<std::string, Line> pools_;
   Needs needs_;
+  Services services_;
   bool are_preemptive_ = false, has_several_ = false;
 
   void add(const Order& order);
@@ -76,9 +79,9 @@ inline bool looks_at_users(const Orders& orders) { return orders.needs().users |
 /// sorted by it.
 inline double comparable(double score) { return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score; }
 
-/// What an order is told of a job that waits. `held_by_user` is left to whoever counts it.
-JobFacts waiting_facts(const PendingJob& job, Time now);
+/// What an order is told of a job that waits. What its user holds is left to whoever counts it.
+JobFacts waiting_facts(const PendingJob& job, Time now, const Services* services = nullptr);
 /// And of one that runs since `since` and holds so many GPUs (see JobFacts::gpus).
-JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now);
+JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now, const Services* services = nullptr);
 
 }  // namespace gw::sched

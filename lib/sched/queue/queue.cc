@@ -93,13 +93,14 @@ void write_closeness(Writer& w, const model::Request& r, Time eligible, std::opt
 }
 
 Rank rank_of(const PendingJob& job, const Orders* orders, Time now) {
-  const double key = orders == nullptr ? 0 : -comparable(-orders->of(job).key(waiting_facts(job, now)));
+  const double key =
+      orders == nullptr ? 0 : -comparable(-orders->of(job).key(waiting_facts(job, now, orders->services())));
   return Rank{job.priority, key, job.nice, job.submitted, job.id};
 }
 
 /// How long the job ranks as it does. An order that names no moment to come is asked again after a while.
-Time rank_until(const Order& order, const PendingJob& job, Time now) {
-  const Time next = order.next_change(waiting_facts(job, now));
+Time rank_until(const Orders& orders, const PendingJob& job, Time now) {
+  const Time next = orders.of(job).next_change(waiting_facts(job, now, orders.services()));
   return next > now ? next : now + base::seconds(1);
 }
 
@@ -184,7 +185,7 @@ void Queue::put(const PendingJob& job) {
   it->second.members.emplace(rank, job);
   ++it->second.users[job.uid];
   Time until = next_change_of(job, now_);
-  if (orders_ != nullptr) until = std::min(until, rank_until(orders_->of(job), job, now_));
+  if (orders_ != nullptr) until = std::min(until, rank_until(*orders_, job, now_));
   if (until != Time::never()) edges_.emplace(until, job.id);
   where_[job.id] = {it, rank, until};
 }

@@ -56,7 +56,7 @@ struct PendingJob {
   int64_t nice = 0;          ///< Lowers what the order plug-in computes.
   int64_t qos_priority = 0;  ///< Raises it.
   Time submitted;            ///< The first time, kept over requeues.
-  Time eligible;             ///< Since when it could start, or resume: locality waits count from here.
+  Time eligible;             ///< Since when it could start: locality waits count from here.
   Time saved;                ///< While it runs: when it last saved its work; zero: never.
   Duration time_limit = base::kUnlimited;
   Duration time_min = {};  ///< --time-min: may be shortened to this in order to start sooner; zero: not at all.
@@ -65,7 +65,8 @@ struct PendingJob {
   Duration remaining = base::kUnlimited;
   /// Service so far, in all its runs: time multiplied by GPUs held (32 threads without GPUs count as one).
   Duration attained = {};
-  Time counted_at = {};     ///< While it runs: `attained` counts up to then; zero: up to its start.
+  /// While it runs: `attained` counts up to then; zero: up to its start. While it waits: it is suspended since then.
+  Time counted_at = {};
   std::string reservation;  ///< Runs inside this advance reservation; empty: outside all.
   bool preemptible = true;
   bool may_move = true;               ///< If it is preempted it runs again, so that another place is of use to it.

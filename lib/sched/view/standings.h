@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sched/queue/order_facts.h"
+#include "sched/quota/holdings.h"
 #include "sched/view/view.h"
 
 namespace gw::sched {
@@ -27,8 +28,12 @@ class Standings {
   /// Those who ran at that leaf in that partition when the pass began, as its order ranked them then, the last first.
   /// Parts of jobs (extensions, components but the first, what suspended jobs keep) are not among them.
   const std::vector<JobFacts>& ranked(uint32_t leaf, const std::string& partition);
-  /// What its user holds now, as far as the order of that partition goes by it.
-  double held_by_user_of(const PendingJob& job, uint32_t leaf, const std::string& partition) const;
+  /// Where somebody ran in that partition when the pass began.
+  std::vector<uint32_t> leaves_in(const std::string& partition) const;
+  /// Tells what its user holds there now, as far as the order of that partition goes by it, less `without`.
+  void tell_holdings(JobFacts& facts, uint32_t leaf, const std::string& partition, const Held& without = {}) const;
+  /// What a job holds that ran when the pass began.
+  Held held_by(JobId running) const;
   /// It is to start there; null: a part of a job.
   void add(const PendingJob* job, const std::string& partition, const model::Allocation& allocation);
   /// A running job is to leave.
@@ -40,29 +45,28 @@ class Standings {
     const PendingJob* job = nullptr;
     Pool pool;
     Time since;
-    int64_t rate = 0;  // see usage_rate()
+    Held held;
   };
   /// What a job that is to start there was counted with.
   struct Coming {
     Pool pool;
     uint32_t uid = 0;
-    int64_t rate = 0;
+    Held held;
   };
   const ClusterView& view_;
   const OrderFacts facts_;
   std::unordered_map<JobId, Run> runs_;
   std::map<Pool, std::vector<JobId>> in_pool_;
   std::map<Pool, std::vector<JobFacts>> ranked_;
-  std::map<std::pair<Pool, uint32_t>, int64_t> held_;  // by user
+  std::map<std::pair<Pool, uint32_t>, Held> held_;  // by user
+  std::map<std::string, Held> all_;                 // that partitions have, of which that is told
   std::map<JobId, Coming> coming_;
 
   void list_runs();
   bool goes_by_holdings(const std::string& partition) const { return view_.orders().in(partition).needs().holdings; }
 };
 
-/// What a running job holds now, as usage counts it: GPUs, or threads by the thirty-two.
-double gpus_held(const ClusterView& view, JobId job);
-/// The same in millionths.
-int64_t rate_held(const ClusterView& view, JobId job);
+/// What a running job holds now, with its extensions and components.
+Held held_with_parts(const ClusterView& view, JobId job);
 
 }  // namespace gw::sched

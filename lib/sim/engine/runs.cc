@@ -46,6 +46,7 @@ void leave_system(World& world, uint32_t job, std::string why) {
   const double stay = static_cast<double>((world.now - record.submitted).us) / 1e6;
   const double met = world.measures.contention - world.progress[job].contention_at_submit;
   record.contention = stay > 0 ? met / stay : 1;
+  note_service(world, job);
   job_has_left(world, job);
 }
 

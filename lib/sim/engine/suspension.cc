@@ -28,7 +28,7 @@ sched::PendingJob what_waits(const World& world, uint32_t job) {
   out.partitions = {record.partition};
   out.time_min = {};
   out.deadline = {};  // what has begun is not given up for it
-  out.eligible = world.progress[job].pending_since;
+  out.counted_at = world.progress[job].pending_since;
   out.suspends = out.between_turns = sched::Suspends::kNo;
   out.time_limit = world.progress[job].limit;
   return out;

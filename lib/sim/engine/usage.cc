@@ -34,6 +34,15 @@ void change_rate(World& world, uint32_t job, int sign) {
   if (by_qos) world.usage.by_qos.change_rate(facts.qos, sign * rate, world.now);
 }
 
+void note_service(World& world, uint32_t job) {
+  if (!world.view.orders().needs().services) return;
+  world.usage.services.add(world.jobs[job].job.attained);
+  if (!world.usage.services.take_news(world.now)) return;
+  sched::Policy policy = world.view.policy();
+  policy.services = world.usage.services.all();
+  world.tell(sched::PolicySet{std::move(policy)});
+}
+
 void tell_usage(World& world, Time t) {
   const Time tick = sched::usage_period_start(t);
   if (tick <= world.now || tick > last_tick(world)) return;

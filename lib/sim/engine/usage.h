@@ -11,6 +11,8 @@ Time next_tick(Time now);
 bool awaits_tick(const World& world);
 /// A job begins to hold what its record says (1), or holds it no more (-1).
 void change_rate(World& world, uint32_t job, int sign);
+/// It has left for good: what it had in all counts among the services by which some orders go.
+void note_service(World& world, uint32_t job);
 /// The clock is about to go from now to `t`: tells of the use up to the last tick between.
 void tell_usage(World& world, Time t);
 

@@ -99,6 +99,7 @@ struct Reasons {
 struct UsageMeters {
   sched::UsageMeter<uint32_t> by_user;    ///< If the order looks at them.
   sched::UsageMeter<std::string> by_qos;  ///< If it counts in their shares.
+  sched::ServiceSample services = {};     ///< Of jobs that ended, if an order goes by them.
 };
 
 /// Jobs of which only so many may run at once.

@@ -143,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Mistake{"scheduler: {order: multifacter}", "f:2:20: no order \"multifacter\" (did you mean \"multifactor\"?)"},
         Mistake{"scheduler: {order: whatever}",
-                "(one of fair_share, fifo, fifo_skip, las2d, lifo, multifactor, priority, round_robin, shortest, srsf, "
+                "(one of drf, fair_share, fifo, fifo_skip, gittins, las2d, lifo, multifactor, priority, round_robin, "
+                "shortest, srsf, "
                 "srtf, time_slice)"},
         Mistake{"scheduler: {order: roundrobin}", "no order \"roundrobin\" (did you mean \"round_robin\"?)"},
         Mistake{"partitions: [{name: a, nodes: ALL, unlimited: true, order: tetriss}]", "no order \"tetriss\""},

@@ -97,6 +97,14 @@ TEST(TimeSlice, IsShortForAnOrderAQuantumAndSharedGpus) {
   EXPECT_FALSE(b.share_suspended_gpus);
 }
 
+TEST(TimeSlice, WarnsOfOthersOnTheSameNodes) {
+  const Config c = parsed(
+      "partitions:\n  - {name: a, nodes: n0, unlimited: true, time_slice: 90s}\n"
+      "  - {name: b, nodes: ALL, unlimited: true}\n  - {name: c, nodes: n1, unlimited: true, default: true}\n");
+  EXPECT_THAT(c.warnings,
+              ElementsAre(HasSubstr("partitions a and b share node n0, and only in the first do jobs take turns")));
+}
+
 TEST(PartitionKeys, AreThoseOfTheConfiguration) {
   std::vector<std::string> mine, theirs;
   for (const auto& key : partition_keys())

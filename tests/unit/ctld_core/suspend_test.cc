@@ -114,7 +114,9 @@ double attained_s(const World& w, JobId id) {
   const sched::PendingJob& job = waits != nullptr ? *waits : *runs->second;
   if (waits != nullptr) return static_cast<double>(sched::waiting_facts(job, w.now).attained.us) / 1e6;
   const Time since = w.view.capacity().holdings().at(id).started;
-  return static_cast<double>(sched::running_facts(job, since, sched::gpus_held(w.view, id), w.now).attained.us) / 1e6;
+  return static_cast<double>(
+             sched::running_facts(job, since, sched::held_with_parts(w.view, id).gpus(), w.now).attained.us) /
+         1e6;
 }
 
 TEST(Suspend, WhatItHasHadIsCountedWhileItHoldsItsGpusAndKeptOverARestart) {
@@ -584,7 +586,7 @@ TEST(TakesTurns, WhoWaitsLongestIsNextAndNobodyIsPreempted) {
   EXPECT_TRUE(w.view.capacity().audit());
 }
 
-TEST(TakesTurns, WhereProcessesCannotBeFrozenItHasAnotherTurn) {
+TEST(TakesTurns, WhoseProcessesCannotBeFrozenKeepsItsPlace) {
   Turns w;
   const JobId first = w.submit();
   w.started("n0", first);
@@ -593,10 +595,39 @@ TEST(TakesTurns, WhereProcessesCannotBeFrozenItHasAnotherTurn) {
   w.froze(first, 1, "freeze: no such controller");
   EXPECT_EQ(w.state(first), JobState::kRunning);
   EXPECT_EQ(w.last("n0", ToNodeKind::kStop), nullptr) << "nobody loses work by a turn";
-  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().round(), 1U) << "not again at once";
   EXPECT_TRUE(w.view.capacity().audit());
   w.next_turn();
-  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().round(), 2U);
+  EXPECT_EQ(w.last("n0", ToNodeKind::kSuspend)->suspend().round(), 1U) << "others would stop for nothing each time";
+  EXPECT_EQ(w.state(first), JobState::kRunning);
+}
+
+TEST(TakesTurns, WhatATurnIsIsNotDecidedAnewByAnotherOrder) {
+  Turns w;
+  const JobId first = w.submit();
+  w.started("n0", first);
+  w.submit();
+  w.next_turn();
+  Settings s = w.settings;
+  s.policy.order = *sched::make_order("fifo");
+  w.core->on_reconfigured(w.now, std::move(s), {}, {}, {});
+  w.froze(first, 1, "freeze: no such controller");
+  EXPECT_EQ(w.state(first), JobState::kRunning) << "it was to be suspended for a turn, which costs nothing";
+}
+
+TEST(TakesTurns, OneThatCouldNeverYieldIsNotLetIn) {
+  Turns w;
+  model::Request r = gang(1, 2);
+  r.nodes_given = false;
+  r.tasks = 4;
+  r.tasks_given = true;
+  r.gpu_counting = model::GpuCounting::kPerTask;
+  r.gpus = 1;
+  r.elastic = true;
+  r.min_tasks = 1;
+  wire::ApiRequest request = World::submission(r);
+  EXPECT_THAT(w.ask(1000, request).error().what(), HasSubstr("jobs of partition main take turns"));
+  request.mutable_submit()->mutable_spec()->set_on_preempt(static_cast<uint32_t>(model::OnPreempt::kCheckpoint));
+  EXPECT_GT(w.ask(1000, request).submit().job_id(), 0U);
 }
 
 TEST(TakesTurns, ASuspendedOneThatIsPreemptedAfterAllCountsOnce) {

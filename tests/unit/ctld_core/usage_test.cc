@@ -198,6 +198,31 @@ TEST(CoreUsage, OfQosIsToldWhereItCounts) {
   EXPECT_TRUE(w.view.qos_usage().empty()) << "it was turned off";
 }
 
+TEST(Services, OfEndedJobsAreToldToOrdersThatGoByThemAndKept) {
+  Settings s;
+  s.policy.order = *sched::make_order("gittins");
+  OneNode w(s);
+  for (int i = 1; i <= 10; ++i) {
+    EXPECT_TRUE(w.view.policy().services.empty()) << "nine are too few";
+    const JobId id = w.begin(1000, 2);
+    w.pass(base::seconds(i));
+    w.finish(id);
+  }
+  ASSERT_EQ(w.view.policy().services.size(), 10U);
+  EXPECT_DOUBLE_EQ(w.view.policy().services.front(), 2) << "two GPUs for a second";
+  EXPECT_DOUBLE_EQ(w.view.policy().services.back(), 20);
+  const JobId never = w.submit(1000, gang(1, 8));
+  w.cancel(1000, never);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  EXPECT_EQ(w.view.policy().services.size(), 10U) << "who never ran is not among them";
+  Settings off = w.settings;
+  off.policy.order = *sched::make_order("fifo");
+  w.core->on_reconfigured(w.now, off, {}, {}, {});
+  w.pump();
+  EXPECT_TRUE(w.view.policy().services.empty()) << "nobody goes by them";
+}
+
 TEST(Priorities, AreThoseOfTheScheduler) {
   OneNode w(multifactor());
   w.begin(1000, 8);

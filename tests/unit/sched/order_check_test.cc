@@ -16,9 +16,15 @@ using ::testing::StartsWith;
 TEST(OrderCheck, TheSchedulersOwnPass) {
   for (const std::string& name : order_names()) EXPECT_THAT(check_order(**make_order(name)), IsEmpty()) << name;
   const auto las2d = *make_order("las2d", {{"queue_1", 1}, {"queue_2", 10}, {"queue_3", 100}, {"promote", 3}});
+  const auto gittins = *make_order("gittins", {{"queue_1", 1}, {"queue_2", 10}, {"promote", 3}});
+  EXPECT_THAT(check_order(*gittins), IsEmpty());
   EXPECT_THAT(check_order(*las2d), IsEmpty());
   const auto priority = *make_order("priority", {{"preemption", 0}});
   EXPECT_THAT(check_order(*priority), IsEmpty());
+}
+
+TEST(OrderCheck, AFactorThatIsFullSoonIsNoFault) {
+  EXPECT_THAT(check_order(**make_order("multifactor", {{"max_age_hours", 2}})), IsEmpty());
 }
 
 /// By submission, and does nothing wrong; the tests below spoil one thing each.

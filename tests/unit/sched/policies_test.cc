@@ -6,6 +6,7 @@
 #include "cluster_builder.h"
 #include "sched/cycle/plan.h"
 #include "sched/queue/orders.h"
+#include "sched/quota/holdings.h"
 #include "sched/view/standings.h"
 
 namespace gw::sched {
@@ -107,6 +108,62 @@ TEST(Policies, WhoHasWaitedLongEnoughIsRankedAnewInItsClass) {
   EXPECT_EQ(queue.next_change(), Time::never());
 }
 
+TEST(Services, AreTheLatestAndToldInTime) {
+  ServiceSample sample;
+  const Time now = at(0);
+  for (int i = 1; i <= 9; ++i) sample.add(base::seconds(i));
+  sample.add({});  // it never ran
+  EXPECT_FALSE(sample.take_news(now)) << "nine are too few";
+  sample.add(base::seconds(10));
+  EXPECT_TRUE(sample.take_news(now));
+  EXPECT_FALSE(sample.take_news(now));
+  for (int i = 0; i < 20; ++i) sample.add(base::seconds(1));
+  EXPECT_FALSE(sample.take_news(now + base::minutes(9))) << "all that waits would be ranked anew";
+  EXPECT_TRUE(sample.take_news(now + base::minutes(10)));
+  for (size_t i = 0; i < ServiceSample::kMost; ++i) sample.add(base::seconds(100 + static_cast<int64_t>(i)));
+  sample.add(base::seconds(5));
+  const Services all = sample.all();
+  ASSERT_EQ(all.size(), ServiceSample::kMost);
+  EXPECT_EQ(all.front(), 5) << "ascending";
+  EXPECT_EQ(all[1], 101) << "and the oldest is gone";
+  ServiceSample again;
+  ASSERT_TRUE(again.restore(sample.text()));
+  EXPECT_EQ(again.all(), all);
+  EXPECT_FALSE(again.take_news(now)) << "nobody has ended since";
+  sample.add(base::seconds(7)), again.add(base::seconds(7));
+  EXPECT_EQ(again.all(), sample.all()) << "the same one is the oldest";
+  EXPECT_FALSE(again.restore("1 2 x"));
+  EXPECT_EQ(again.all(), sample.all());
+}
+
+TEST(Gittins, BelievesInWhatOthersHad) {
+  // Half of all jobs end within a minute; who has had that will need ten hours.
+  const Services services = {60, 60, 60, 36'000, 36'000, 36'000};
+  const auto order = *make_order("gittins", {{"queue_1", 100}});
+  const auto key = [&](double attained, const Services* known) {
+    PendingJob job = job_of(1, 1);
+    job.attained = base::microseconds(std::llround(attained * 1e6));
+    return order->key(waiting_facts(job, at(0), known));
+  };
+  EXPECT_LT(key(0, &services), key(60, &services)) << "it may end soon; the other will not";
+  EXPECT_LT(key(35'990, &services), key(0, &services)) << "it ends soon for sure";
+  // 3 of 6 within 60 s: 0.5 / 60. All within 36,000: 1 / 18,030.
+  EXPECT_DOUBLE_EQ(key(0, &services), 1 / (1 + 0.5 / 60));
+  EXPECT_DOUBLE_EQ(key(60, &services), 1 / (1 + 1.0 / 35'940));
+  EXPECT_EQ(key(0, nullptr), key(60, nullptr)) << "nothing is known: by submission in each queue";
+  EXPECT_EQ(key(40'000, &services), 1) << "nobody had so much";
+  EXPECT_GT(key(400'000, &services), key(36'000, &services)) << "the queues come first";
+}
+
+TEST(Drf, TheDominantShareCounts) {
+  Held held{0, 2'000, 8, 1'000};
+  const Held all{0, 8'000, 64, 100'000};
+  EXPECT_DOUBLE_EQ(held.dominant_of(all), 0.25);
+  held.mem_mb = 50'000;
+  EXPECT_DOUBLE_EQ(held.dominant_of(all), 0.5);
+  EXPECT_DOUBLE_EQ(held.dominant_of({0, 0, 64, 0}), 0.125) << "what nobody has is nobody's part";
+}
+
 /// Says that its rank changes at once, again and again.
 class Restless final : public Order {
  public:
@@ -190,6 +247,26 @@ class Pools : public ::testing::Test {
   using Ids = std::vector<uint32_t>;
   Ids started, preempted;
 };
+
+TEST_F(Pools, TheUserWithTheSmallestDominantShareIsNext) {
+  policy({{"left", "drf"}});
+  // One has half of the memory and one GPU, the other three of eight GPUs: as GPUs the first has less, as a share more.
+  PendingJob hog = job_of(1, 1, {"left"}), wide = job_of(2, 3, {"left"});
+  hog.uid = 1, wide.uid = 2;
+  model::NodeShare share;
+  share.node = base::NodeId(1);
+  share.gpus.insert(0), share.cores.insert(0);
+  share.tasks = share.cpus = 1;
+  share.mem_mb = 32'000;
+  c.apply(JobPlaced{hog.id, "left", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(hog)});
+  runs(wide, "left", 1, at(0), 1, 3);
+  runs(job_of(3, 3, {"left"}), "left", 1, at(0), 4, 3);  // of a third
+  PendingJob first = job_of(4, 1, {"left"}), second = job_of(5, 1, {"left"});
+  first.uid = 1, second.uid = 2;
+  queue(first), queue(second);  // one GPU is left
+  run(at(1));
+  EXPECT_EQ(started, Ids{5});
+}
 
 TEST_F(Pools, HeadsOfDifferentLinesAreComparedBySubmission) {
   policy({{"left", "lifo"}});
@@ -284,7 +361,7 @@ TEST_F(Pools, AJobWithoutGpusHoldsAndAttains) {
   share.cores = base::IndexSet::first(16);
   share.tasks = 1;
   c.apply(JobPlaced{threads.id, "left", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(threads)});
-  EXPECT_DOUBLE_EQ(gpus_held(c.view, JobId(1)), 1) << "16 cores of two threads";
+  EXPECT_DOUBLE_EQ(held_with_parts(c.view, JobId(1)).gpus(), 1) << "16 cores of two threads";
   Standings standings(c.view, at(60));
   const auto& ranked = standings.ranked(c.view.quota().tree().leaf_of(""), "left");
   ASSERT_EQ(ranked.size(), 1U);
@@ -370,11 +447,42 @@ TEST_F(Turns, EndTogetherAndWithoutAPreemption) {
   }
 }
 
-TEST_F(Turns, BeginsNoEarlierThanASecondBeforeItsEnd) {
-  runs_with(turn(1, 8), at(10) - base::milliseconds(500), 0, 8, 1000);
+TEST_F(Turns, OneThatBeginsAtAnEndHasAWholeOne) {
+  runs_with(turn(1, 8), at(10), 0, 8, 1000);
   queue(turn(3, 8));
   EXPECT_EQ(run(at(10)).next_change_at, at(20));
   EXPECT_EQ(preempted, Ids());
+}
+
+TEST_F(Turns, WhoComesInTheMiddleWaitsForTheEnd) {
+  runs_with(turn(1, 8), at(0), 0, 8, 1000);
+  PendingJob late = turn(3, 8);
+  late.submitted = late.eligible = at(13);
+  queue(late);
+  EXPECT_EQ(run(at(13)).next_change_at, at(20));
+  EXPECT_EQ(preempted, Ids());
+  run(at(20));
+  EXPECT_EQ(preempted, Ids{1});
+}
+
+TEST_F(Turns, NobodyIsSuspendedWhereItCouldNotResume) {
+  runs_with(turn(1, 8), at(0), 0, 8, 1000);
+  queue(turn(3, 8));
+  NodeFacts drained = c.view.capacity().node(base::NodeId(1))->facts;
+  drained.usable = false;
+  c.apply(NodeSet{drained});
+  run(at(10));
+  EXPECT_EQ(preempted, Ids());
+}
+
+TEST_F(Turns, AQuantumOfNothingIsNoDivisionByIt) {
+  Policy p = c.view.policy();
+  p.quantum = {};
+  c.apply(PolicySet{p});
+  runs_with(turn(1, 8), at(0), 0, 8, 1000);
+  queue(turn(3, 8));
+  run(at(10));
+  EXPECT_EQ(preempted, Ids{1});
 }
 
 TEST_F(Turns, WhoseTurnBeganFirstYieldsFirst) {
