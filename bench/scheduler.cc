@@ -50,19 +50,21 @@ void place(uint32_t nodes, bool mixed) {
               mixed ? "1-64" : "1", id, 100.0 * static_cast<double>(used) / (8.0 * nodes), s, id / s, peak_mb());
 }
 
-/// Jobs of so many different requests.
-void fill_queue(Cluster& c, uint32_t jobs, uint32_t shapes) {
+/// Jobs of so many different requests, of so many users.
+void fill_queue(Cluster& c, uint32_t jobs, uint32_t shapes, uint32_t users = 1) {
   std::mt19937 random(1);
   const uint32_t sizes[] = {1, 1, 2, 4, 8, 8, 16, 32, 64};
   for (uint32_t id = 1; id <= jobs; ++id) {
     sched::PendingJob job;
     job.id = base::JobId(id);
+    job.uid = id % users;
     const uint32_t shape = random() % shapes;
     job.request = gpus(sizes[shape % std::size(sizes)]);
     job.request.mem_per_node_mb += shape;
     job.partitions = {"main"};
     job.submitted = job.eligible = base::Time{id};
     job.time_limit = base::minutes(10 + shape);
+    job.between_turns = sched::Suspends::kAtOnce;
     c.apply(sched::JobQueued{job});
   }
 }
@@ -102,9 +104,16 @@ void snapshot_of(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
       static_cast<double>(bytes ? bytes->size() : 0) / 1e6, is_same ? "yes" : "no", peak_mb());
 }
 
-void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
+/// With an order of its own: of twenty users, each job with what it is, so that it can yield; the rounds are ten
+/// minutes apart, so that turns and quanta end between them.
+void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes, const std::string& order) {
   Cluster c(nodes);
-  fill_queue(c, jobs, shapes);
+  if (!order.empty()) {
+    sched::Policy policy = c.view.policy();
+    policy.order = *sched::make_order(order);
+    c.apply(sched::PolicySet{policy});
+  }
+  fill_queue(c, jobs, shapes, order.empty() ? 1 : 20);
   base::Time now{1'000'000'000};
   const sched::Budget whole = unbounded();
   auto begin = Clock::now();
@@ -118,7 +127,8 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
         if (const auto* s = std::get_if<sched::Start>(&d)) {
           ++started;
           if (s->allocation.shares.size() == 1) victim = s->job;
-          c.apply(sched::JobPlaced{s->job, s->partition, s->allocation, now, now + s->time_limit, nullptr});
+          auto job = order.empty() ? nullptr : std::make_shared<const sched::PendingJob>(*c.view.queue().find(s->job));
+          c.apply(sched::JobPlaced{s->job, s->partition, s->allocation, now, now + s->time_limit, std::move(job)});
         }
   };
   commit(plan);
@@ -126,20 +136,24 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes) {
   begin = Clock::now();
   commit(sched::plan(c.view, now, whole));
   const double full = since(begin);
-  double next = 0;
+  double next = 0, longest = 0;
   constexpr int kRounds = 20;
   for (int i = 0; i < kRounds; ++i) {
-    now = now + base::seconds(1);
+    now = now + (order.empty() ? base::seconds(1) : base::minutes(10));
     for (base::NodeId n : std::vector<base::NodeId>(c.view.capacity().holdings().at(victim).nodes))
       c.apply(sched::ShareReleased{victim, n});
     begin = Clock::now();
     sched::Plan p = sched::plan(c.view, now, whole);
-    next += since(begin) / kRounds;
+    const double seconds = since(begin);
+    next += seconds / kRounds;
+    longest = std::max(longest, seconds);
     commit(p);
   }
   std::printf(
-      "pass nodes=%u jobs=%u shapes=%u started=%u first=%.3fs full=%.3fs next=%.4fs reservations=%zu memory=%.0fMB\n",
-      nodes, jobs, shapes, from_empty, first, full, next, plan.planned_starts.size(), peak_mb());
+      "pass nodes=%u jobs=%u shapes=%u order=%s started=%u first=%.3fs full=%.3fs next=%.4fs longest=%.4fs "
+      "reservations=%zu memory=%.0fMB\n",
+      nodes, jobs, shapes, order.empty() ? "-" : order.c_str(), from_empty, first, full, next, longest,
+      plan.planned_starts.size(), peak_mb());
 }
 
 sched::PendingJob job_of(uint32_t uid, uint32_t id, const model::Request& request, base::Duration limit) {
@@ -225,16 +239,17 @@ int main(int argc, char** argv) {
   if (what == "place") {
     place(n(2, 1000), argc > 3 && std::strcmp(argv[3], "mix") == 0);
   } else if (what == "pass") {
-    pass(n(2, 10'000), n(3, 100'000), n(4, 200));
+    pass(n(2, 10'000), n(3, 100'000), n(4, 200), argc > 5 ? argv[5] : "");
   } else if (what == "crowd") {
     crowd(n(2, 1'000), n(3, 100'000), argc > 4 && std::strcmp(argv[4], "switches") == 0,
           argc > 5 && std::strcmp(argv[5], "beside") == 0);
   } else if (what == "snapshot") {
     snapshot_of(n(2, 10'000), n(3, 100'000), n(4, 200));
   } else {
-    std::fprintf(stderr,
-                 "usage: scheduler place NODES [mix] | pass NODES JOBS SHAPES | crowd NODES JOBS locality|switches "
-                 "[beside] | snapshot NODES JOBS SHAPES\n");
+    std::fprintf(
+        stderr,
+        "usage: scheduler place NODES [mix] | pass NODES JOBS SHAPES [ORDER] | crowd NODES JOBS locality|switches "
+        "[beside] | snapshot NODES JOBS SHAPES\n");
     return 2;
   }
   return 0;

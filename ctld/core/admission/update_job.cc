@@ -244,7 +244,7 @@ base::Status update_place(const Core& core, const Caller& caller, const NamedTas
   GW_TRY_STATUS(settle_spec(spec));
   if (!moves || is_as_before(job.spec, spec)) return {};
   GW_TRY_STATUS(check_qos(core, caller, spec));
-  GW_TRY_STATUS(route(core, caller, spec));
+  GW_TRY_STATUS(route(core, caller, spec, true, &job.spec));
   return check_runnable(core, spec);
 }
 

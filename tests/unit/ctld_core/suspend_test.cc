@@ -630,6 +630,32 @@ TEST(TakesTurns, OneThatCouldNeverYieldIsNotLetIn) {
   EXPECT_GT(w.ask(1000, request).submit().job_id(), 0U);
 }
 
+TEST(TakesTurns, OneThatWasThereBeforeCanStillBeChanged) {
+  Turns w;
+  Settings s = w.settings;
+  s.policy.order = *sched::make_order("fifo");
+  w.core->on_reconfigured(w.now, s, {}, {}, {});
+  w.submit();
+  model::Request r = gang(1, 2);
+  r.nodes_given = false;
+  r.tasks = 4;
+  r.tasks_given = true;
+  r.gpu_counting = model::GpuCounting::kPerTask;
+  r.gpus = 1;
+  r.elastic = true;
+  r.min_tasks = 1;
+  const JobId id(w.ask(1000, World::submission(r)).submit().job_id());
+  ASSERT_NE(id.value, 0U);
+  w.core->on_reconfigured(w.now, taking_turns(), {}, {}, {});
+  wire::ApiRequest change;
+  change.mutable_update_job()->add_ids(id.value);
+  change.mutable_update_job()->set_partition("main");
+  change.mutable_update_job()->set_priority(-3);
+  const wire::ApiReply reply = w.ask(1000, change);
+  ASSERT_EQ(reply.jobs().faults_size(), 0) << reply.jobs().faults(0).error().what();
+  EXPECT_EQ(w.job(id).spec.priority, -3);
+}
+
 TEST(TakesTurns, ASuspendedOneThatIsPreemptedAfterAllCountsOnce) {
   Turns w;
   const JobId first = w.submit();
