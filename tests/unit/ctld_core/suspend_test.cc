@@ -632,7 +632,8 @@ TEST(TakesTurns, OneThatCouldNeverYieldIsNotLetIn) {
 
 TEST(TakesTurns, OneThatWasThereBeforeCanStillBeChanged) {
   Turns w;
-  Settings s = w.settings;
+  const Settings turns = w.settings;
+  Settings s = turns;
   s.policy.order = *sched::make_order("fifo");
   w.core->on_reconfigured(w.now, s, {}, {}, {});
   w.submit();
@@ -646,7 +647,7 @@ TEST(TakesTurns, OneThatWasThereBeforeCanStillBeChanged) {
   r.min_tasks = 1;
   const JobId id(w.ask(1000, World::submission(r)).submit().job_id());
   ASSERT_NE(id.value, 0U);
-  w.core->on_reconfigured(w.now, taking_turns(), {}, {}, {});
+  w.core->on_reconfigured(w.now, turns, {}, {}, {});
   wire::ApiRequest change;
   change.mutable_update_job()->add_ids(id.value);
   change.mutable_update_job()->set_partition("main");
