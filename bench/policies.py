@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Orders of the literature on the traces of their papers, with placement and restarts charged.
 
-Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone]. DIR holds muri_trace3.csv (Rivendile/Muri,
+Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve]. DIR holds muri_trace3.csv (Rivendile/Muri,
 simulator/trace-data/trace3.csv) and philly_5vc_pooled.csv (five virtual clusters of pkusys/ElasticFlow's philly.csv, October and
 November 2017, `qos` = the virtual cluster). For each experiment: restarts that cost 0, 30 and 60 s, GPUs counted and placed. Prints a
 Markdown table. With --alone each virtual cluster of the pooled trace is also replayed on nodes of its own, by the same order (counted, restarts
-free), and what pooling does to it is told: means, and rho, which is a job's completion in the pool divided by that alone. Standard library only.
+free), and what pooling does to it is told: means, and rho, which is a job's completion in the pool divided by that alone. With --curve the same
+pool runs without quotas and with each way to reclaim. Standard library only.
 """
 
 import argparse
@@ -26,17 +27,17 @@ class Experiment:
         self.name, self.trace, self.nodes, self.order = name, trace, nodes, order
         self.published, self.weights, self.has_quotas = published, weights or {}, has_quotas
 
-    def cluster(self, alone=None):
-        """YAML of the pool, or of the nodes of one virtual cluster alone."""
+    def cluster(self, alone=None, reclaim="fair_share"):
+        """YAML of the pool, or of the nodes of one virtual cluster alone. `reclaim` empty: a pool without quotas."""
         if alone:
             pool = Experiment(self.name, self.trace, VIRTUAL_CLUSTERS[alone], self.order, 0, self.weights)
             return pool.cluster() + f'qos: [{{name: "{alone}"}}]\n'
         qos = "".join(f'  - {{name: "{name}", guaranteed: {{gpu: {8 * count}}}}}\n'
                       for name, count in VIRTUAL_CLUSTERS.items())
         weights = ", ".join(f"{name}: {value}" for name, value in self.weights.items())
-        return (f"policy: {{order: {self.order}, order_weights: {{{weights}}}, reclaim: fair_share, patience: 0s, "
+        return (f"policy: {{order: {self.order}, order_weights: {{{weights}}}, reclaim: {reclaim or 'none'}, patience: 0s, "
                 f'reclaim_delay_max: 0s}}\nnodes: [{{name: "n[00-{self.nodes - 1:02d}]", gpus: 8}}]\n' +
-                (f"qos:\n{qos}" if self.has_quotas else ""))
+                (f"qos:\n{qos}" if self.has_quotas and reclaim else ""))
 
 
 # One setting of the queues for all traces: each is sixteen times as long as the one before, the first four GPU-hours.
@@ -77,21 +78,45 @@ def completions(args, folder, config, trace):
         return {row["job_id"]: float(row["completion_s"]) for row in csv.DictReader(file)}
 
 
-def against_alone(args, folder, experiment):
-    """A line for each virtual cluster: is it better off in the pool?"""
-    rows = list(csv.DictReader(open(args.traces / experiment.trace, encoding="utf-8")))
-    pooled = completions(args, folder, experiment.cluster(), args.traces / experiment.trace)
-    for name, nodes in VIRTUAL_CLUSTERS.items():
+def each_alone(args, folder, experiment):
+    """By virtual cluster: completions of its jobs on nodes of its own."""
+    with open(args.traces / experiment.trace, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    out = {}
+    for name in VIRTUAL_CLUSTERS:
         own = [row for row in rows if row["qos"] == name]
         with open(folder / "own.csv", "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, own[0].keys())
             writer.writeheader()
             writer.writerows(own)
-        alone = completions(args, folder, experiment.cluster(alone=name), folder / "own.csv")
+        out[name] = completions(args, folder, experiment.cluster(alone=name), folder / "own.csv")
+    return out
+
+
+def against_alone(args, folder, experiment):
+    """A line for each virtual cluster: is it better off in the pool?"""
+    pooled = completions(args, folder, experiment.cluster(), args.traces / experiment.trace)
+    for name, alone in each_alone(args, folder, experiment).items():
+        nodes = VIRTUAL_CLUSTERS[name]
         rhos = [pooled[job] / max(seconds, 1) for job, seconds in alone.items()]
         mean = sum(alone.values()) / len(alone), sum(pooled[job] for job in alone) / len(alone)
         print(f"| {experiment.name} | {name} | {nodes} | {mean[0]:,.0f} | {mean[1]:,.0f} | {mean[1] / mean[0]:.2f} | "
               f"{sum(rhos) / len(rhos):.2f} | {max(rhos):.1f} |", flush=True)
+
+
+def print_curve(args, folder):
+    """How the mean of all and the worst off of the virtual clusters go together, from no quotas to those that take most back."""
+    print("| experiment | quotas | mean completion, s | worst off: ratio to alone |")
+    print("|---|---|---|---|")
+    for experiment in EXPERIMENTS:
+        if not experiment.has_quotas or args.only not in experiment.name:
+            continue
+        alone = each_alone(args, folder, experiment)
+        for reclaim in ("", "none", "guaranteed", "fair_share"):
+            pooled = completions(args, folder, experiment.cluster(reclaim=reclaim), args.traces / experiment.trace)
+            worst = max(sum(pooled[job] for job in own) / sum(own.values()) for own in alone.values())
+            quotas = f"`reclaim: {reclaim}`" if reclaim else "no quotas"
+            print(f"| {experiment.name} | {quotas} | {sum(pooled.values()) / len(pooled):,.0f} | {worst:.2f} |", flush=True)
 
 
 def print_alone(args, folder):
@@ -108,10 +133,11 @@ def main():
     parser.add_argument("--gangway", default="build/release/bin/gangway")
     parser.add_argument("--only", default="")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--curve", action="store_true")
     args = parser.parse_args()
-    if args.alone:
+    if args.alone or args.curve:
         with tempfile.TemporaryDirectory() as name:
-            print_alone(args, Path(name))
+            (print_alone if args.alone else print_curve)(args, Path(name))
         return 0
     print("| mean completion, s | published | " + " | ".join(f"{fit}, {cost} s" for fit in FITS for cost in COSTS) + " | preemptions |")
     print("|---|---|" + "---|" * (len(FITS) * len(COSTS) + 1))

@@ -115,7 +115,7 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes, const std::string& ord
   }
   fill_queue(c, jobs, shapes, order.empty() ? 1 : 20);
   base::Time now{1'000'000'000};
-  const sched::Budget whole = unbounded();
+  const sched::Budget whole = order.empty() ? unbounded() : sched::Budget();
   auto begin = Clock::now();
   sched::Plan plan = sched::plan(c.view, now, whole);
   const double first = since(begin);
@@ -140,8 +140,8 @@ void pass(uint32_t nodes, uint32_t jobs, uint32_t shapes, const std::string& ord
   constexpr int kRounds = 20;
   for (int i = 0; i < kRounds; ++i) {
     now = now + (order.empty() ? base::seconds(1) : base::minutes(10));
-    for (base::NodeId n : std::vector<base::NodeId>(c.view.capacity().holdings().at(victim).nodes))
-      c.apply(sched::ShareReleased{victim, n});
+    if (const auto held = c.view.capacity().holdings().find(victim); held != c.view.capacity().holdings().end())
+      for (base::NodeId n : std::vector<base::NodeId>(held->second.nodes)) c.apply(sched::ShareReleased{victim, n});
     begin = Clock::now();
     sched::Plan p = sched::plan(c.view, now, whole);
     const double seconds = since(begin);
