@@ -555,6 +555,19 @@ struct Turns : World {
   }
 };
 
+/// Of one to four tasks with a GPU each: such a job cannot be suspended.
+wire::ApiRequest elastic_submission() {
+  model::Request r = gang(1, 2);
+  r.nodes_given = false;
+  r.tasks = 4;
+  r.tasks_given = true;
+  r.gpu_counting = model::GpuCounting::kPerTask;
+  r.gpus = 1;
+  r.elastic = true;
+  r.min_tasks = 1;
+  return World::submission(r);
+}
+
 TEST(TakesTurns, WhoWaitsLongestIsNextAndNobodyIsPreempted) {
   Turns w;
   const JobId first = w.submit();
@@ -616,15 +629,7 @@ TEST(TakesTurns, WhatATurnIsIsNotDecidedAnewByAnotherOrder) {
 
 TEST(TakesTurns, OneThatCouldNeverYieldIsNotLetIn) {
   Turns w;
-  model::Request r = gang(1, 2);
-  r.nodes_given = false;
-  r.tasks = 4;
-  r.tasks_given = true;
-  r.gpu_counting = model::GpuCounting::kPerTask;
-  r.gpus = 1;
-  r.elastic = true;
-  r.min_tasks = 1;
-  wire::ApiRequest request = World::submission(r);
+  wire::ApiRequest request = elastic_submission();
   EXPECT_THAT(w.ask(1000, request).error().what(), HasSubstr("jobs of partition main take turns"));
   request.mutable_submit()->mutable_spec()->set_on_preempt(static_cast<uint32_t>(model::OnPreempt::kCheckpoint));
   EXPECT_GT(w.ask(1000, request).submit().job_id(), 0U);
@@ -637,15 +642,7 @@ TEST(TakesTurns, OneThatWasThereBeforeCanStillBeChanged) {
   s.policy.order = *sched::make_order("fifo");
   w.core->on_reconfigured(w.now, s, {}, {}, {});
   w.submit();
-  model::Request r = gang(1, 2);
-  r.nodes_given = false;
-  r.tasks = 4;
-  r.tasks_given = true;
-  r.gpu_counting = model::GpuCounting::kPerTask;
-  r.gpus = 1;
-  r.elastic = true;
-  r.min_tasks = 1;
-  const JobId id(w.ask(1000, World::submission(r)).submit().job_id());
+  const JobId id(w.ask(1000, elastic_submission()).submit().job_id());
   ASSERT_NE(id.value, 0U);
   w.core->on_reconfigured(w.now, turns, {}, {}, {});
   wire::ApiRequest change;
