@@ -1,2 +1,2 @@
-# Stand-ins for the vendors' libraries (topo/libs.cmake).
+# Stand-ins for the vendors' libraries (topo/fakes).
 set(libs topo_fakes)
