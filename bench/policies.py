@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Orders of the literature on the traces of their papers, with placement and restarts charged.
 
-Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve]. DIR holds muri_trace3.csv (Rivendile/Muri,
+Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve | --packing]. DIR holds muri_trace3.csv (Rivendile/Muri,
 simulator/trace-data/trace3.csv) and philly_5vc_pooled.csv (five virtual clusters of pkusys/ElasticFlow's philly.csv, October and
 November 2017, `qos` = the virtual cluster). For each experiment: restarts that cost 0, 30 and 60 s, GPUs counted and placed. Prints a
 Markdown table. With --alone each virtual cluster of the pooled trace is also replayed on nodes of its own, by the same order (counted, restarts
 free), and what pooling does to it is told: means, and rho, which is a job's completion in the pool divided by that alone. With --curve the same
-pool runs without quotas and with each way to reclaim. Standard library only.
+pool runs without quotas and with each way to reclaim. With --packing openb_pod_list_default.csv (Alibaba's cluster-trace-gpu-v2023, with
+the times of its columns) is replayed on as many nodes of 8 GPUs, 96 threads and 384 GiB as it loads to 80 %: by an order that packs, by one
+that divides dominant shares, and by one that counts GPUs. Standard library only.
 """
 
 import argparse
@@ -52,7 +54,13 @@ EXPERIMENTS = [
     Experiment("Philly pooled with quotas, known, srsf", PHILLY, 46, "srsf", 87_094, has_quotas=True),
     Experiment("Philly pooled with quotas, unknown", PHILLY, 46, "las2d", 104_926, LAS, has_quotas=True),
     Experiment("Philly pooled with quotas, unknown, gittins", PHILLY, 46, "gittins", 104_926, LAS, has_quotas=True),
+    Experiment("Philly pooled with quotas, known, themis", PHILLY, 46, "themis", 0, has_quotas=True),
 ]
+# What a node of the packing experiment has, and the part of it that the trace is to load.
+NODE = {"gpus": 8, "cpus": 96, "memory_gib": 384}
+LOAD = 0.8
+PACKERS = {"tetris": {}, "tetris, packing alone": {"remaining": 0}, "tetris, no fairness": {"fairness": 0}, "drf": {}, "round_robin": {},
+           "srsf": {}, "fifo_skip": {}}
 
 
 def replay(args, folder, experiment, cost, fit):
@@ -119,6 +127,46 @@ def print_curve(args, folder):
             print(f"| {experiment.name} | {quotas} | {sum(pooled.values()) / len(pooled):,.0f} | {worst:.2f} |", flush=True)
 
 
+def write_packing_trace(args, folder):
+    """The tasks of the busy part, of any kind of GPU; the classes of service are the users. Returns how many nodes they load."""
+    with open(args.traces / "openb_pod_list_default.csv", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["scheduled_time"]]
+    rows.sort(key=lambda row: int(row["creation_time"]))
+    rows = rows[len(rows) // 10:]  # one in ten came in the first ten of eleven weeks
+    first, last = int(rows[0]["creation_time"]), int(rows[-1]["creation_time"])
+    demand = dict.fromkeys(NODE, 0.0)
+    for row in rows:
+        end = int(row["deletion_time"])
+        length = (end - int(row["scheduled_time"])) / (last - first)
+        demand["gpus"] += length * int(row["num_gpu"]) * int(row["gpu_milli"] or 0) / 1000
+        demand["cpus"] += length * int(row["cpu_milli"]) / 1000
+        demand["memory_gib"] += length * int(row["memory_mib"]) / 1024
+        row.update(gpu_spec="", creation_time=int(row["creation_time"]) - first, scheduled_time=int(row["scheduled_time"]) - first,
+                   deletion_time=end - first)
+    with open(folder / "openb.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return max(1, round(max(demand[name] / NODE[name] for name in NODE) / LOAD))
+
+
+def print_packing(args, folder):
+    nodes = write_packing_trace(args, folder)
+    print(f"{nodes} nodes\n\n| order | mean completion, s | median, s | makespan, s | mean wait, s |\n|---|---|---|---|---|")
+    for order, weights in PACKERS.items():
+        given = ", ".join(f"{name}: {value}" for name, value in weights.items())
+        (folder / "cluster.yaml").write_text(
+            f'policy: {{order: {order.split(",")[0]}, order_weights: {{{given}}}}}\nnodes: [{{name: "n[0-{nodes - 1}]", gpus: {NODE["gpus"]}, cpus: {NODE["cpus"]}, '
+            f'memory: {NODE["memory_gib"]}G}}]\npartitions: [{{name: all, nodes: ALL, allow_shared_gpus: true}}]\n')
+        done = subprocess.run([args.gangway, "simulate", "--cluster", folder / "cluster.yaml", "--trace", folder / "openb.csv", "--trace-format",
+                               "openb", "--map", "user=qos", "--json"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        r = json.loads(done.stdout)["summary"]
+        print(f"| {order} | {r['mean_completion_s']:,.0f} | {r['median_completion_s']:,.0f} | {r['makespan_s']:,.0f} | "
+              f"{r['mean_wait_s']:,.0f} |", flush=True)
+
+
 def print_alone(args, folder):
     print("| experiment | virtual cluster | nodes | mean alone, s | in the pool, s | ratio | mean rho | worst rho |")
     print("|---|---|---|---|---|---|---|---|")
@@ -134,10 +182,11 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--curve", action="store_true")
+    parser.add_argument("--packing", action="store_true")
     args = parser.parse_args()
-    if args.alone or args.curve:
+    if args.alone or args.curve or args.packing:
         with tempfile.TemporaryDirectory() as name:
-            (print_alone if args.alone else print_curve)(args, Path(name))
+            (print_alone if args.alone else print_curve if args.curve else print_packing)(args, Path(name))
         return 0
     print("| mean completion, s | published | " + " | ".join(f"{fit}, {cost} s" for fit in FITS for cost in COSTS) + " | preemptions |")
     print("|---|---|" + "---|" * (len(FITS) * len(COSTS) + 1))
@@ -146,8 +195,9 @@ def main():
             if args.only not in experiment.name:
                 continue
             results = [replay(args, Path(name), experiment, cost, fit) for fit in FITS for cost in COSTS]
-            print(f"| {experiment.name} | {experiment.published:,} | " +
-                  " | ".join(f"{r['mean_completion_s']:,.0f}" for r in results) + f" | {results[-2]['preemptions']:,} |", flush=True)
+            published = f"{experiment.published:,}" if experiment.published else "-"
+            print(f"| {experiment.name} | {published} | " + " | ".join(f"{r['mean_completion_s']:,.0f}" for r in results) +
+                  f" | {results[-2]['preemptions']:,} |", flush=True)
     return 0
 
 

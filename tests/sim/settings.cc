@@ -30,7 +30,7 @@ std::vector<model::Qos> draw_quotas(Random& random, uint32_t nodes) {
   return tree;
 }
 
-/// Some partitions have an order of their own. Turns are short, and so are the queues of attained service.
+/// Some partitions have an order of their own. Turns and leases are short, and so are the queues of attained service.
 void draw_orders(Random random, ctld::Settings& s) {
   static const std::vector<std::string> kOrders = sched::order_names();
   s.policy.pool_orders.clear();
@@ -41,6 +41,7 @@ void draw_orders(Random random, ctld::Settings& s) {
     p.order = random.chance(40) ? "time_slice" : random.any(kOrders);
     sched::Weights weights;
     if (p.order == "las2d" || p.order == "gittins") weights = {{"queue_1", 0.05}, {"queue_2", 0.5}, {"promote", 3}};
+    if (p.order == "themis") weights = {{"lease_minutes", 1}, {"fairness", 0.2}};
     s.policy.pool_orders[p.name] = {p.order, weights, {}, *sched::make_order(p.order, weights)};
   }
 }

@@ -33,19 +33,34 @@ int64_t shown_priority(const sched::PendingJob& job, const std::vector<sched::Sc
 /// What users run, by QOS, partition and user.
 struct Holdings {
   std::map<std::tuple<std::string, std::string, uint32_t>, sched::Held> by_user;
-  std::map<std::string, sched::Held> all;  ///< That partitions have.
+  std::map<std::string, sched::Held> all, free;  ///< That partitions have.
 };
 
 /// Empty where no order goes by it.
 Holdings held_by_users(const Core& core) {
   Holdings out;
-  if (!core.planning.orders.needs().holdings) return out;
+  const sched::Needs& needs = core.planning.orders.needs();
+  if (!needs.holdings && !needs.parts) return out;
+  for (const auto& [name, facts] : core.ledger.capacity().partitions()) {
+    out.all[name] = sched::all_of(core.ledger.capacity(), name);
+    out.free[name] = sched::free_in(core.ledger.capacity(), name);
+  }
+  if (!needs.holdings) return out;
   for (const auto& [id, job] : core.jobs.all())
     if (const model::Placed* placed = job.placed(); placed != nullptr && !is_suspended(job))
       out.by_user[{job.spec.qos, placed->partition, job.spec.uid}] += sched::held_of(placed->allocation);
-  for (const auto& [name, facts] : core.ledger.capacity().partitions())
-    out.all[name] = sched::all_of(core.ledger.capacity(), name);
   return out;
+}
+
+void tell_holdings(const Holdings& held, const std::string& partition, sched::JobFacts& facts) {
+  const auto all = held.all.find(partition);
+  if (all == held.all.end()) return;
+  facts.demand = sched::parts_of(sched::asked_by(facts.job), all->second);
+  facts.free = sched::parts_of(held.free.at(partition), all->second);
+  const auto runs = held.by_user.find({facts.job.qos, partition, facts.job.uid});
+  if (runs == held.by_user.end()) return;
+  facts.held_by_user = runs->second.gpus();
+  facts.dominant_share = runs->second.dominant_of(all->second);
 }
 
 std::vector<sched::ScorePart> parts_of(const Core& core, const sched::OrderFacts& facts, const sched::PendingJob& job) {
@@ -58,12 +73,7 @@ void describe_priority(const Core& core, const sched::OrderFacts& facts, const H
   const sched::PendingJob pending = pending_of(core, job);
   const sched::Order& order = core.planning.orders.of(pending);
   sched::JobFacts own = sched::waiting_facts(pending, facts.context().now, core.planning.orders.services());
-  const std::string& pool = pending.partitions.front();
-  if (const auto runs = held.by_user.find({pending.qos, pool, pending.uid}); runs != held.by_user.end()) {
-    own.held_by_user = runs->second.gpus();
-    if (const auto all = held.all.find(pool); all != held.all.end())
-      own.dominant_share = runs->second.dominant_of(all->second);
-  }
+  tell_holdings(held, pending.partitions.front(), own);
   const std::vector<sched::ScorePart> parts = order.parts(own, facts.context());
   const bool is_clusters = &order == &core.planning.orders.cluster();  // whose parts the list names
   out.set_order(std::string(order.name()));

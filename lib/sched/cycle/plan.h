@@ -23,7 +23,7 @@ namespace gw::sched {
 /// How many steps a pass may take; never milliseconds, so that a replay is exact.
 struct Budget {
   uint64_t placements = 100'000;  ///< Requests held against the nodes.
-  uint64_t starts = 1'000;        ///< Start decisions; the next pass continues.
+  uint64_t starts = 1'000;        ///< Starts that are decided, now or once others have left; the next pass continues.
   /// Requests of the classes of one user that are held against the nodes in a pass while others wait as well; the next
   /// pass continues (Cursor). 0: no more than all have.
   uint64_t per_user = 2'000;

@@ -100,6 +100,10 @@ Evicted victims_by_quota(Session& session, const Served& served, const Partition
 
 // ---- By the order's right
 
+/// One start by it costs as much time as so many others: where thousands yield at the same moment a pass ends early,
+/// and the next one continues.
+constexpr uint64_t kStartsOfAnExchange = 20;
+
 /// How it is suspended: at the end of a turn, or when it is preempted.
 Suspends how_suspended(const PendingJob& running, bool is_turn) {
   return is_turn ? running.between_turns : running.suspends;
@@ -146,7 +150,7 @@ class Yielders {
         waiting_(session.standings.of(served.job, served.leaf)),
         tier_(best_tier(session.capacity(), served.job)),
         memory_(served.job.request.exactly.empty() ? Workload::shape_of(served.job.request).mem_mb : 0) {
-    session.standings.tell_holdings(waiting_, served.leaf, partition.name);  // there, as the others'
+    session.standings.tell_pool(waiting_, served.leaf, partition.name);  // there, as the others'
     // Who began to wait in this turn waits for its end.
     const Time first = order_.suspends() ? end_of_turn(waiting_.since, quantum_) : Time{};
     session.change_at(first);
@@ -169,9 +173,11 @@ class Yielders {
 
   std::optional<JobId> next() {
     for (; pool_ < leaves_.size(); ++pool_, at_ = 0) {
-      const std::vector<JobFacts>& ranked = session_.standings.ranked(leaves_[pool_], partition_.name);
+      const std::vector<const JobFacts*>& ranked = session_.standings.ranked(leaves_[pool_], partition_.name);
       while (at_ < ranked.size()) {
-        const JobFacts& running = ranked[at_++];
+        const JobFacts& running = *ranked[at_++];
+        // Whoever asks thousands pays for it like one who looks at many nodes.
+        if (++asked_ % kAskedInAStep == 0) ++session_.plan.placements;
         if (!yields_now(running, leaves_[pool_])) continue;
         if (order_.needs().holdings) given_up_[running.job.uid] += session_.standings.held_by(running.job.id);
         return running.job.id;
@@ -194,17 +200,26 @@ class Yielders {
   std::set<JobId> without_;
   std::map<uint32_t, Held> given_up_;  // by those who were named already
   size_t pool_ = 0, at_ = 0;
+  uint64_t asked_ = 0;
+  static constexpr uint64_t kAskedInAStep = 32;  // so many whether they yield
 
   bool yields_now(const JobFacts& known, uint32_t leaf) {
     const PendingJob& other = known.job;
     if (!in_place_.empty() && !in_place_.contains(other.id)) return false;
-    if (other.priority > served_.job.priority || without_.contains(other.id) || !may_yield(other)) return false;
+    if (other.priority > served_.job.priority || without_.contains(other.id)) return false;
+    if (!order_.needs().holdings) return yields_to_it(known, leaf);
     JobFacts running = known;
-    session_.standings.tell_holdings(running, leaf, partition_.name, given_up_[other.uid]);
+    session_.standings.tell_pool(running, leaf, partition_.name, given_up_[other.uid]);
+    return yields_to_it(running, leaf);
+  }
+
+  bool yields_to_it(const JobFacts& running, uint32_t leaf) {
+    // The order is asked first: what else there is to know of who runs takes longer to find.
     const Yields how = order_.yields(running, waiting_);
     session_.change_at(order_.next_change(running));
+    if (how == Yields::kNo || !may_yield(running.job)) return false;
     // Who would be served before the job again takes the place back as soon as it has left it.
-    if (how == Yields::kNo || best_tier(session_.capacity(), other) > tier_) return false;
+    if (best_tier(session_.capacity(), running.job) > tier_) return false;
     const Time from = order_.suspends() ? turn_ends(session_, running, waiting_, quantum_, leaf)
                                         : yields_from(session_, running, quantum_, how, leaf);
     session_.change_at(from);
@@ -278,11 +293,16 @@ Evicted victims_by_order(Session& session, const Served& served, const Partition
   Yielders yielders(session, served, partition);
   const NextVictim next = [&yielders] { return yielders.next(); };
   VictimSearch search{session, served, partition};
-  if (!order.suspends()) return {find_victims(search, next), {}, false};
+  // Where a quota is in the way, too, whoever leaves helps, wherever it runs.
+  const bool is_plain = served.job.components.empty() && served.job.request.exactly.empty() &&
+                        !session.quotas().limit_in_way(served.leaf, *served.amounts, served.job.uid) &&
+                        !binding_of(session, served, *served.amounts);
+  const auto find = [&] { return is_plain ? find_victims_by_node(search, next) : find_victims(search, next); };
+  if (!order.suspends()) return {find(), {}, false};
   constexpr int kTries = 8;  // each leaves out all who would lose by it; at the end of the next turn it is tried again
   const Trial::Mark mark = session.trial.mark();
   for (int i = 0; i < kTries; ++i) {
-    Evicted out{find_victims(search, next), {}, true};
+    Evicted out{find(), {}, true};
     const std::set<JobId> lose = losers(session, served, partition, out.victims);
     if (lose.empty()) return out;
     session.trial.rollback(mark);
@@ -338,6 +358,7 @@ bool start_after_grace(Session& session, const Served& served, const PartitionFa
   session.trial.rollback(mark);
   if (!kept) return false;
   const PendingJob& job = served.job;
+  ++session.starts;  // it is decided, as a start is, and costs as much
   send_off(session, evicted);
   session.trial.count(served.leaf, kept->amounts(session.quotas().tree(), session.capacity(), job), job.preemptible,
                       job.uid);
@@ -370,6 +391,7 @@ bool start_with_moves(Session& session, Served& served, const PartitionFacts& pa
   session.moved += evicted.moved.size();
   if (grace.us > 0) {
     session.trial.rollback(mark);
+    ++session.starts;
     send_off(session, evicted);
     keep_places(session, served, grace, placed, group);
     count_exchange(session, group);
@@ -475,8 +497,11 @@ bool preempt(Session& session, Served& served) {
     const Trial::Mark mark = session.trial.mark();
     Evicted evicted;
     if (by_rules) evicted = victims_by_quota(session, served, partition);
-    if (evicted.victims.empty()) evicted = victims_by_order(session, served, partition);
-    if (!evicted.victims.empty() && start_in_place_of(session, served, partition, evicted, mark)) return true;
+    const bool by_order = evicted.victims.empty();
+    if (by_order) evicted = victims_by_order(session, served, partition);
+    if (evicted.victims.empty() || !start_in_place_of(session, served, partition, evicted, mark)) continue;
+    if (by_order) session.starts += kStartsOfAnExchange - 1;
+    return true;
   }
   return false;
 }

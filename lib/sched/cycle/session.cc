@@ -81,6 +81,7 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   options.switches = close.switches;
   const Policy& policy = session.view.policy();
   options.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
+  if (partition.fit == model::Fit::kDefault) options.score = session.orders().in(partition.name).nodes();
   options.candidates = policy.candidates;
   options.workload = &session.view.workload();
   if (job.reservation.empty()) return options;
@@ -137,20 +138,28 @@ std::optional<Quantities> given_together(Session& session, const Served& served,
   return out;
 }
 
+Duration length_with(const Served& served, Duration grace) {
+  const Duration limit = served.job.time_limit;
+  return limit == base::kUnlimited ? limit : grace + limit;
+}
+
 }  // namespace
+
+std::optional<model::Allocation> place_now(Session& session, const Served& served, const PartitionFacts& partition,
+                                           const std::vector<NodeId>* only, Duration grace) {
+  auto options = options_for(session, served, served.job, partition, length_with(served, grace));
+  if (!options) return std::nullopt;
+  options->only = only;
+  return session.place(partition, served.job.request, *options).allocation;
+}
 
 std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition,
                                 const std::vector<NodeId>* only, Duration grace) {
-  const Duration limit = served.job.time_limit;
-  const Duration length = limit == base::kUnlimited ? limit : grace + limit;
-  if (!served.job.components.empty()) return given_together(session, served, partition, length);
-  auto options = options_for(session, served, served.job, partition, length);
-  if (!options) return std::nullopt;
-  options->only = only;
-  const Placement placement = session.place(partition, served.job.request, *options);
-  if (!placement.allocation) return std::nullopt;
+  if (!served.job.components.empty()) return given_together(session, served, partition, length_with(served, grace));
+  const auto allocation = place_now(session, served, partition, only, grace);
+  if (!allocation) return std::nullopt;
   const QuotaTree& tree = session.quotas().tree();
-  Quantities out = tree.count(*placement.allocation, session.capacity());
+  Quantities out = tree.count(*allocation, session.capacity());
   add_to(out, tree.count_licenses(served.job));
   return out;
 }

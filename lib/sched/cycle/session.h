@@ -100,6 +100,10 @@ bool misses_deadline(const Session& session, const PendingJob& job, Duration lat
 /// What of the quotas keeps so much of the served job out.
 std::optional<Binding> binding_of(const Session& session, const Served& served, const Quantities& amounts);
 
+/// Where the served job, which has no components, would be placed in the partition now. `only`, `grace`: as of given().
+std::optional<model::Allocation> place_now(Session& session, const Served& served, const PartitionFacts& partition,
+                                           const std::vector<NodeId>* only = nullptr, Duration grace = {});
+
 /// What the served job would be given in the partition now; nullopt: it has no place there. `only`: on no other nodes
 /// than these; null: anywhere in the partition. `grace`: the place is kept for it for so long before it starts.
 std::optional<Quantities> given(Session& session, const Served& served, const PartitionFacts& partition,

@@ -31,7 +31,10 @@ bool place_part(Session& session, Served& served, const Component& part, const s
   if (!options) return false;
   length = cut_length(session, served.job, length);
   options->span.to = session.now + length;
-  if (part.request.fit != model::Fit::kDefault) options->fit = part.request.fit;
+  if (part.request.fit != model::Fit::kDefault) {
+    options->fit = part.request.fit;
+    options->score = nullptr;
+  }
   Placement placement = session.place(facts, part.request, *options);
   if (!placement.allocation) {
     if (part.id == served.job.id) served.failed[partition] = std::move(placement.diagnosis);

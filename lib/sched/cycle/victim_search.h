@@ -1,7 +1,8 @@
 // The search for victims in a given order, by trial: they are evicted one after the other until the served job fits,
 // then every one that is not needed is spared, the last evicted first, so that the set is irreducible. Both go in
 // growing strides: evicting more never makes a job fit less. Preemption by the order's right and consolidation use it;
-// by the rules of the quotas reclaim.h searches.
+// by the rules of the quotas reclaim.h searches. Invariant: a search that evicts by node finds a set wherever one that
+// evicts in order alone finds one.
 #pragma once
 
 #include <functional>
@@ -26,6 +27,11 @@ struct VictimSearch {
 /// Those that were evicted so that the served job fits: they are so still. Nobody if it does not; then nothing has
 /// changed.
 std::vector<JobId> find_victims(VictimSearch& search, const NextVictim& next);
+
+/// The same, but nobody is evicted from a node on which no part of the served job could be then: so only a few are
+/// where those of one node stand far apart in the order. For jobs that ask for nodes of one kind: without components,
+/// and not for places of their own.
+std::vector<JobId> find_victims_by_node(VictimSearch& search, const NextVictim& next);
 
 /// Those of a list, one after the other.
 NextVictim one_after_the_other(const std::vector<JobId>& list);

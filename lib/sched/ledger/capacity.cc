@@ -235,14 +235,19 @@ base::Status Capacity::check_free(const model::NodeShare& share) const {
   return check_fits(account->free, share);
 }
 
+FreeResources Capacity::free_without(const NodeAccount& account, const std::function<bool(JobId)>& leaves) {
+  std::vector<Occupant> staying = account.occupants;
+  std::erase_if(staying, [&](const Occupant& o) { return leaves(o.job); });
+  return free_beside(staying, account.facts);
+}
+
 base::Status Capacity::check_free_without(const model::NodeShare& share, const std::function<bool(JobId)>& leaves,
                                           bool wholly) const {
   const NodeAccount* account = node(share.node);
   if (account == nullptr) return base::invalid("node " + share.name + " does not exist");
-  std::vector<Occupant> staying = account->occupants;
-  std::erase_if(staying, [&](const Occupant& o) { return leaves(o.job); });
-  if (wholly && !staying.empty()) return base::invalid("node " + share.name + " is not empty");
-  return check_fits(free_beside(staying, account->facts), share);
+  const FreeResources room = free_without(*account, leaves);
+  if (wholly && !room.idle) return base::invalid("node " + share.name + " is not empty");
+  return check_fits(room, share);
 }
 
 base::Status Capacity::allocate(JobId job, const std::string& partition, const model::Allocation& allocation,

@@ -153,6 +153,8 @@ class Capacity {
   /// Would it be, once those who leave are gone? `wholly`: with nobody else on the node.
   base::Status check_free_without(const model::NodeShare& share, const std::function<bool(JobId)>& leaves,
                                   bool wholly) const;
+  /// What would be free on a node once those have left it. Costs a step for each job there.
+  static FreeResources free_without(const NodeAccount& account, const std::function<bool(JobId)>& leaves);
   const NodeAccount* node(NodeId id) const;
   const NodeAccount* node(const std::string& name) const;
   NodeId id_of(const std::string& name) const;

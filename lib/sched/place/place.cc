@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -27,11 +28,14 @@ struct Merit {
   bool not_required = false;
   uint32_t weight = 0;
   Locality level = Locality::kGpu;
+  double score = 0;     ///< Turned round: of the policy that says so itself.
   int64_t harm = 0;     ///< Growth of fragmentation.
   uint32_t spared = 0;  ///< GPUs of a node that the job would not use: jobs without GPUs keep off.
   int64_t gpus = 0, cores = 0, mem_mb = 0;
   uint32_t position = 0;
-  auto tie() const { return std::tuple(not_required, weight, spared, level, harm, gpus, cores, mem_mb, position); }
+  auto tie() const {
+    return std::tuple(not_required, weight, spared, level, score, harm, gpus, cores, mem_mb, position);
+  }
   bool operator<(const Merit& o) const { return tie() < o.tie(); }
 };
 
@@ -60,6 +64,7 @@ class Placer {
   uint32_t all_tasks(uint32_t nodes) const { return filter_.all_tasks(nodes); }
   Merit merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
   bool looks_at_fragmentation() const;
+  NodeOffer offer(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
   int64_t harm(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const;
   int64_t harm_on(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, uint32_t gpu) const;
   Leftover after(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus, uint32_t gpu,
@@ -128,7 +133,7 @@ Leftover Placer::after(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus
 }
 
 bool Placer::looks_at_fragmentation() const {
-  return options_.workload != nullptr && options_.workload->total() > 0 &&
+  return options_.workload != nullptr && options_.workload->total() > 0 && options_.score == nullptr &&
          (options_.fit == Fit::kBest || options_.fit == Fit::kDefault);
 }
 
@@ -150,6 +155,25 @@ int64_t Placer::harm_on(const FeasibleGroup& group, uint32_t tasks, uint32_t gpu
   return std::llround(64 * (cost(left) - cost(before)));
 }
 
+NodeOffer Placer::offer(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const {
+  const NodeAccount& a = *group.account;
+  const NodeClass& kind = *a.node_class;
+  const auto parts = [&](uint64_t milli, uint64_t threads, uint64_t mem_mb) {
+    const auto of = [](uint64_t some, uint64_t all) {
+      return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0;
+    };
+    return ResourceParts{of(milli, uint64_t{kind.gpus} * model::kWholeGpu),
+                         of(threads, uint64_t{kind.cores} * kind.threads), of(mem_mb, a.facts.mem_mb)};
+  };
+  const uint32_t cpus = filter_.cpus_for(kind, tasks, gpus);
+  const uint64_t each = filter_.is_shared() ? request_.gpu_milli : model::kWholeGpu;
+  const FreeResources& free = *group.free;
+  uint64_t free_milli = uint64_t{free.gpus.size()} * model::kWholeGpu;
+  for (const SharedGpu& shared : free.shared) free_milli += shared.left;
+  return {parts(gpus * each, cpus, filter_.mem_for(a.facts, kind, tasks, cpus, gpus)),
+          parts(free_milli, uint64_t{free.cores.size()} * kind.threads, free.mem_mb)};
+}
+
 Merit Placer::merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) const {
   const NodeAccount& a = *group.account;
   Merit m;
@@ -157,9 +181,14 @@ Merit Placer::merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) c
   m.weight = a.facts.weight;
   m.spared = request_.gpus == 0 ? a.node_class->gpus : 0;
   m.level = filter_.level_of(*a.node_class, *group.free, gpus);
+  if (options_.score != nullptr) {
+    const double score = options_.score->node_score(offer(group, tasks, gpus));
+    m.score = std::isnan(score) ? std::numeric_limits<double>::infinity() : -score;
+  }
   m.harm = harm(group, tasks, gpus);
-  const int64_t sign = options_.fit == Fit::kBest || options_.fit == Fit::kDefault ? 1 : -1;
-  m.gpus = options_.fit == Fit::kSpread ? a.jobs() : sign * group.free->gpus.size();
+  const bool is_best = options_.fit == Fit::kBest || options_.fit == Fit::kDefault || options_.score != nullptr;
+  const int64_t sign = is_best ? 1 : -1;
+  m.gpus = options_.fit == Fit::kSpread && options_.score == nullptr ? a.jobs() : sign * group.free->gpus.size();
   m.cores = sign * group.free->cores.size();
   m.mem_mb = sign * static_cast<int64_t>(group.free->mem_mb);
   m.position = group.next(0);
@@ -174,8 +203,8 @@ std::optional<model::Allocation> Placer::place_single() {
   uint32_t seen = 0;
   // Groups come fullest first, so a few good ones are enough; jobs without GPUs have to see them all to spare GPU
   // nodes.
-  const bool can_stop =
-      options_.candidates > 0 && request_.gpus > 0 && options_.against == Against::kNow && !groups_.asks_each_node();
+  const bool can_stop = options_.score == nullptr && options_.candidates > 0 && request_.gpus > 0 &&
+                        options_.against == Against::kNow && !groups_.asks_each_node();
   groups_.each(options_.fit == Fit::kBest || options_.fit == Fit::kDefault, [&](FeasibleGroup group) {
     if (filter_.failed_filter(*group.account, *group.free, tasks, asked)) return true;
     const Merit m = merit(group, tasks, asked == UINT32_MAX ? filter_.gpus_for(tasks, group.free->gpus.size()) : asked);

@@ -13,6 +13,7 @@
 #include "sched/ledger/timeline.h"
 #include "sched/place/fragmentation.h"
 #include "sched/place/node_filter.h"
+#include "sched/place/node_score.h"
 
 namespace gw::sched {
 
@@ -43,6 +44,7 @@ struct PlacementOptions {
   model::Locality level = model::Locality::kAny;     ///< The widest that is accepted.
   uint32_t switches = 0;                             ///< At most so many leaf switches; 0: any number.
   model::Fit fit = model::Fit::kBest;
+  const NodeScore* score = nullptr;           ///< Says in its place which node is taken; null: nobody does.
   const Workload* workload = nullptr;         ///< For fragmentation; null: not looked at.
   uint32_t candidates = 32;                   ///< As Policy::candidates.
   const std::vector<NodeId>* only = nullptr;  ///< No other nodes than these; null: all of the partition.

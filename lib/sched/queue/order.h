@@ -18,13 +18,14 @@
 
 #include "base/result.h"
 #include "sched/ledger/capacity.h"
+#include "sched/place/node_score.h"
 #include "sched/queue/queue.h"
 #include "sched/queue/service_sample.h"
 
 namespace gw::sched {
 
 /// Counts up with each change of this header or of what it shows.
-constexpr uint32_t kOrderInterface = 4;
+constexpr uint32_t kOrderInterface = 5;
 
 /// One named weight of the configuration's `order_weights`.
 using Weights = std::map<std::string, double>;
@@ -47,6 +48,11 @@ struct ScorePart {
   double product() const { return factor * weight; }
 };
 
+/// What an order works out of all who wait and run together, before it ranks anybody (Order::survey()).
+struct Survey {
+  virtual ~Survey() = default;
+};
+
 /// What an order is told of a job, whether it waits or runs.
 struct JobFacts {
   const PendingJob& job;
@@ -65,6 +71,18 @@ struct JobFacts {
   double dominant_share = 0;
   /// What jobs had in all that ended before; null: nothing is known. With Needs::services.
   const Services* services = nullptr;
+  /// What it says that it needs, with all its components, of what its partition has; with Needs::parts.
+  ResourceParts demand = {};
+  /// What is free there when the pass begins, in the same measure; with Needs::parts.
+  ResourceParts free = {};
+  /// Of all in its QOS and partition; null outside a pass, and of an order that makes none. With Needs::survey.
+  const Survey* survey = nullptr;
+};
+
+/// A job that waits or runs, as a survey sees it.
+struct Contender {
+  JobFacts facts;
+  uint64_t alike = 1;  ///< Jobs of its class that wait, of which it is the first; 1 of one that runs.
 };
 
 /// What an order goes by beside the job itself, so that nothing is worked out in vain.
@@ -74,6 +92,8 @@ struct Needs {
   /// JobFacts::held_by_user and dominant_share, kept true as jobs start; jobs of users in classes of their own.
   bool holdings = false;
   bool services = false;  ///< JobFacts::services; every ten minutes at most there are others, and all is ranked anew.
+  bool parts = false;     ///< JobFacts::demand and free.
+  bool survey = false;    ///< Order::survey() is to be asked.
 };
 
 /// Does a running job make room for one that waits, of the same QOS, in the same partition?
@@ -110,6 +130,14 @@ class Order {
   /// multiples of the quantum (Yields::kAtQuantum), so that a large gang finds all of its place at once. Who can
   /// neither be suspended, with enough left for the other beside what it keeps, nor saves its work, does not yield.
   virtual bool suspends() const { return false; }
+  /// With Needs::survey, asked once in a pass for each QOS and partition: the first of each class that waits, and those
+  /// that run; `offered`: GPUs that are free in the partition or held by those that run. What it returns is in
+  /// JobFacts::survey as long as the pass lasts. Takes no more steps than it is given contenders, but for a constant.
+  virtual std::shared_ptr<const Survey> survey(const std::vector<Contender>& /*all*/, double /*offered*/) const {
+    return nullptr;
+  }
+  /// Says which node is taken where neither the job nor the partition says a fit; null: the cluster's fit does.
+  virtual const NodeScore* nodes() const { return nullptr; }
 };
 
 /// What the one exported function of a plug-in returns; lives as long as the process.

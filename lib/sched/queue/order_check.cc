@@ -24,13 +24,16 @@ struct Sample {
   Time since;  ///< It runs since then; zero: it waits.
   double held_by_user = 0;
 
-  JobFacts facts(Time now) const {
+  JobFacts facts(Time now, const Survey* survey = nullptr) const {
     const double gpus = job.request.gpus;
     JobFacts out = since ? running_facts(job, since, gpus, now) : waiting_facts(job, now);
     out.held_by_user = held_by_user;
     out.dominant_share = held_by_user / 800;
     static const Services kServices = {60, 600, 600, 3'600, 7'200, 40'000, 900'000};
     out.services = &kServices;
+    out.demand = {gpus / 800, gpus / 1600, 0.001};
+    out.free = {0.25, 0.125, 0.5};
+    out.survey = survey;
     return out;
   }
 };
@@ -120,25 +123,32 @@ class Checker {
                     static_cast<double>(s.facts(kNow).attained.us) / 3.6e9));
   }
 
-  double score(const Sample& s, Time now) {
+  double score(const Sample& s, Time now, const Survey* survey = nullptr) {
     OrderContext context = context_;
     context.now = now;
-    return order_.score(s.facts(now), context);
+    return order_.score(s.facts(now, survey), context);
+  }
+  /// As the scheduler lets the order look at all there are: these two, and GPUs for the larger of them.
+  std::shared_ptr<const Survey> survey(const Sample& one, const Sample& other, Time now) const {
+    if (!order_.needs().survey) return nullptr;
+    const double offered = std::max(one.job.request.gpus, other.job.request.gpus);
+    return order_.survey({{one.facts(now), 1}, {other.facts(now), 1}}, offered);
   }
   double key(const Sample& s, Time now) const { return order_.key(s.facts(now)); }
 
   void look_at_numbers(const Sample& s) {
-    const double first = score(s, kNow), second = key(s, kNow);
+    const auto alone = survey(s, s, kNow);
+    const double first = score(s, kNow, alone.get()), second = key(s, kNow);
     if (!std::isfinite(first)) fault("score() is no number", s, fmt::format("it is {}", first));
     if (!std::isfinite(second)) fault("key() is no number", s, fmt::format("it is {}", second));
     if (!std::isfinite(first) || !std::isfinite(second)) return;
-    const double again = score(s, kNow);
+    const double again = score(s, kNow, alone.get());
     if (again != first) fault("score() differs for the same job and time", s, fmt::format("{}, then {}", first, again));
     double sum = 0;
-    for (const ScorePart& part : order_.parts(s.facts(kNow), context_)) sum += part.product();
+    for (const ScorePart& part : order_.parts(s.facts(kNow, alone.get()), context_)) sum += part.product();
     if (std::abs(sum - first) > 1e-6 * std::max(1.0, std::abs(first)))
       fault("parts() do not add up to the score", s, fmt::format("{} and {}", sum, first));
-    if (const Time at = order_.next_change(s.facts(kNow)); at <= kNow)
+    if (const Time at = order_.next_change(s.facts(kNow, alone.get())); at <= kNow)
       fault("next_change() is not to come", s, fmt::format("it is {} ago", base::format_duration(kNow - at)));
   }
 
@@ -185,13 +195,17 @@ class Checker {
 
   void look_at_yielding(const Sample& runs, const Sample& waits) {
     if (runs.job.priority > waits.job.priority) return;  // it is not asked
-    const Yields how = order_.yields(runs.facts(kNow), waits.facts(kNow));
+    const auto both = survey(runs, waits, kNow);
+    const JobFacts running = runs.facts(kNow, both.get()), waiting = waits.facts(kNow, both.get());
+    const Yields how = order_.yields(running, waiting);
     if (how == Yields::kNo) {
-      const Time until = std::min(order_.next_change(runs.facts(kNow)), order_.next_change(waits.facts(kNow)));
-      for (const Time at : moments(until))
-        if (order_.yields(runs.facts(at), waits.facts(at)) != Yields::kNo)
+      const Time until = std::min(order_.next_change(running), order_.next_change(waiting));
+      for (const Time at : moments(until)) {
+        const auto then = survey(runs, waits, at);
+        if (order_.yields(runs.facts(at, then.get()), waits.facts(at, then.get())) != Yields::kNo)
           return fault("yields() changes before next_change()", runs,
                        fmt::format("it yields to another after {}", base::format_duration(at - kNow)));
+      }
       return;
     }
     if (runs.job.priority != waits.job.priority) return;
@@ -202,11 +216,14 @@ class Checker {
     gone.job.eligible = came.since = kNow;
     gone.job.time_limit = runs.facts(kNow).remaining;
     gone.held_by_user -= runs.job.request.gpus;
-    if (score(gone, kNow) > score(waits, kNow))
+    const auto left = survey(gone, waits, kNow);
+    const double his = score(gone, kNow, left.get()), theirs = score(waits, kNow, left.get());
+    if (his > theirs)
       fault("who yields is served before whom it yields to", runs,
-            fmt::format("it would score {}, and the other {}", score(gone, kNow), score(waits, kNow)));
+            fmt::format("it would score {}, and the other {}", his, theirs));
     came.held_by_user += waits.job.request.gpus;
-    if (order_.yields(came.facts(kNow), gone.facts(kNow)) == Yields::kNow)
+    const auto changed = survey(came, gone, kNow);
+    if (order_.yields(came.facts(kNow, changed.get()), gone.facts(kNow, changed.get())) == Yields::kNow)
       fault("who yields gets its place back at once", runs, "the two would take turns without an end");
   }
 };

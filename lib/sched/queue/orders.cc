@@ -65,6 +65,8 @@ void Orders::add(const Order& order) {
   needs_.durations |= needs.durations;
   needs_.holdings |= needs.holdings;
   needs_.services |= needs.services;
+  needs_.parts |= needs.parts;
+  needs_.survey |= needs.survey;
   are_preemptive_ |= order.is_preemptive();
 }
 

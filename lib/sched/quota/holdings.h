@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "sched/ledger/capacity.h"
+#include "sched/place/node_score.h"
+#include "sched/queue/queue.h"
 
 namespace gw::sched {
 
@@ -30,11 +32,17 @@ struct Held {
   }
 };
 
+/// As parts of `all`.
+ResourceParts parts_of(const Held& some, const Held& all);
+/// What a job says that it needs, with all its components: what a partition adds by default is not in it.
+Held asked_by(const PendingJob& job);
 /// Of what a placement gives.
 Held held_of(const model::Allocation& allocation);
 /// Of what it holds now on its nodes, by the ledger.
 Held held_of(const Capacity& capacity, JobId id);
-/// All that the usable nodes of a partition have.
+/// All that the usable nodes of a partition have. Costs a step for each group of like nodes.
 Held all_of(const Capacity& capacity, const std::string& partition);
+/// What is free on them.
+Held free_in(const Capacity& capacity, const std::string& partition);
 
 }  // namespace gw::sched

@@ -17,21 +17,50 @@ Held held_with_parts(const ClusterView& view, JobId job) {
 }
 
 Standings::Standings(const ClusterView& view, Time now) : view_(view), facts_(now, view.capacity(), view.usage()) {
-  const bool by_holdings = view.orders().needs().holdings;
-  if (!by_holdings && !view.orders().are_preemptive()) return;
-  list_runs();
-  if (!by_holdings) return;
-  for (const auto& [name, facts] : view.capacity().partitions())
-    if (goes_by_holdings(name)) all_[name] = all_of(view.capacity(), name);
+  const Needs needs = view.orders().needs();
+  for (const auto& [name, facts] : view.capacity().partitions()) {
+    if (!needs.holdings && !needs.parts && !needs.survey) break;
+    const Needs own = needs_of(name);
+    if (own.holdings || own.parts) all_[name] = all_of(view.capacity(), name);
+    if (own.parts || own.survey) free_[name] = free_in(view.capacity(), name);
+  }
+  if (needs.holdings || needs.survey || view.orders().are_preemptive()) list_runs();
+  if (needs.holdings) count_holdings();
+  if (needs.survey) make_surveys();
+}
+
+void Standings::count_holdings() {
   std::set<JobId> movers;  // they hold as much elsewhere
-  for (const auto& [made, n] : view.nominations()) {
+  for (const auto& [made, n] : view_.nominations()) {
     if (runs_.contains(n.job)) movers.insert(n.job);
-    add(view.queue().find(n.job), n.partition, n.allocation);
+    add(view_.queue().find(n.job), n.partition, n.allocation);
   }
   for (const auto& [id, run] : runs_) {
-    const QuotaLedger::Holder* holder = view.quota().holder(id);
+    const QuotaLedger::Holder* holder = view_.quota().holder(id);
     const bool leaves = holder != nullptr && holder->is_leaving && !movers.contains(id);
     if (!leaves) held_[{run.pool, run.job->uid}] += run.held;
+  }
+}
+
+/// Who waits is looked at where it would rather run: in the first partition that it names.
+void Standings::make_surveys() {
+  std::map<Pool, std::vector<Contender>> contenders;
+  for (const auto& [key, c] : view_.queue().classes()) {
+    const PendingJob& job = c.shape();
+    if (job.partitions.empty() || !needs_of(job.partitions.front()).survey) continue;
+    const uint32_t leaf = view_.quota().tree().leaf_of(job.qos);
+    contenders[{leaf, job.partitions.front()}].push_back({of(job, leaf), c.members.size()});
+  }
+  for (auto& [pool, all] : contenders) {
+    double offered = static_cast<double>(free_[pool.second].gpu_milli) / model::kWholeGpu;
+    for (const JobId id : in_pool_[pool]) {
+      const Run& run = runs_.at(id);
+      JobFacts facts = running_facts(*run.job, run.since, run.held.gpus(), context().now, view_.orders().services());
+      tell_pool(facts, pool.first, pool.second);
+      all.push_back({facts, 1});
+      offered += static_cast<double>(run.held.gpu_milli) / model::kWholeGpu;
+    }
+    surveys_[pool] = view_.orders().in(pool.second).survey(all, offered);
   }
 }
 
@@ -46,14 +75,22 @@ void Standings::list_runs() {
   }
 }
 
-void Standings::tell_holdings(JobFacts& facts, uint32_t leaf, const std::string& partition, const Held& without) const {
-  if (!goes_by_holdings(partition)) return;
-  const auto known = held_.find({{leaf, partition}, facts.job.uid});
-  Held held = known == held_.end() ? Held() : known->second;
-  held -= without;
-  facts.held_by_user = held.gpus();
+void Standings::tell_pool(JobFacts& facts, uint32_t leaf, const std::string& partition, const Held& without) const {
+  const Needs needs = needs_of(partition);
   const auto all = all_.find(partition);
-  facts.dominant_share = all == all_.end() ? 0 : held.dominant_of(all->second);
+  if (needs.holdings) {
+    const auto known = held_.find({{leaf, partition}, facts.job.uid});
+    Held held = known == held_.end() ? Held() : known->second;
+    held -= without;
+    facts.held_by_user = held.gpus();
+    facts.dominant_share = all == all_.end() ? 0 : held.dominant_of(all->second);
+  }
+  if (needs.parts && all != all_.end()) {
+    facts.demand = parts_of(asked_by(facts.job), all->second);
+    facts.free = parts_of(free_.at(partition), all->second);
+  }
+  const auto survey = needs.survey ? surveys_.find({leaf, partition}) : surveys_.end();
+  facts.survey = survey == surveys_.end() ? nullptr : survey->second.get();
 }
 
 Held Standings::held_by(JobId running) const {
@@ -63,27 +100,35 @@ Held Standings::held_by(JobId running) const {
 
 JobFacts Standings::of(const PendingJob& waiting, uint32_t leaf) const {
   JobFacts facts = waiting_facts(waiting, context().now, view_.orders().services());
-  if (!waiting.partitions.empty()) tell_holdings(facts, leaf, waiting.partitions.front());
+  if (!waiting.partitions.empty()) tell_pool(facts, leaf, waiting.partitions.front());
   return facts;
 }
 
-const std::vector<JobFacts>& Standings::ranked(uint32_t leaf, const std::string& partition) {
+const std::vector<const JobFacts*>& Standings::ranked(uint32_t leaf, const std::string& partition) {
   const Pool pool{leaf, partition};
   const auto [known, is_new] = ranked_.try_emplace(pool);
-  if (!is_new) return known->second;
+  Ranked& out = known->second;
+  if (is_new) rank(pool, out);
+  if (out.gone != gone_.size()) {
+    std::erase_if(out.order, [this](const JobFacts* facts) { return gone_.contains(facts->job.id); });
+    out.gone = gone_.size();
+  }
+  return out.order;
+}
+
+void Standings::rank(const Pool& pool, Ranked& out) {
+  const auto& [leaf, partition] = pool;
   const Order& order = view_.orders().in(partition);
-  std::vector<JobFacts> all;
   std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, size_t>> ranks;
   for (const JobId id : in_pool_[pool]) {
     const Run& run = runs_.at(id);
     JobFacts facts = running_facts(*run.job, run.since, run.held.gpus(), context().now, view_.orders().services());
-    tell_holdings(facts, leaf, partition);
-    ranks.push_back({{run.job->priority, comparable(order.score(facts, context())), ~id.value}, all.size()});
-    all.push_back(facts);
+    tell_pool(facts, leaf, partition);
+    ranks.push_back({{run.job->priority, comparable(order.score(facts, context())), ~id.value}, out.facts.size()});
+    out.facts.push_back(facts);
   }
   std::sort(ranks.begin(), ranks.end());
-  for (const auto& [rank, at] : ranks) known->second.push_back(all[at]);
-  return known->second;
+  for (const auto& [rank, at] : ranks) out.order.push_back(&out.facts[at]);
 }
 
 std::vector<uint32_t> Standings::leaves_in(const std::string& partition) const {
@@ -103,6 +148,7 @@ void Standings::add(const PendingJob* job, const std::string& partition, const m
 }
 
 void Standings::remove(JobId id) {
+  gone_.insert(id);
   const auto run = runs_.find(id);
   if (run == runs_.end() || !goes_by_holdings(run->second.pool.second)) return;
   held_[{run->second.pool, run->second.job->uid}] -= run->second.held;

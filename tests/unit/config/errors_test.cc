@@ -145,9 +145,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"scheduler: {order: whatever}",
                 "(one of drf, fair_share, fifo, fifo_skip, gittins, las2d, lifo, multifactor, priority, round_robin, "
                 "shortest, srsf, "
-                "srtf, time_slice)"},
+                "srtf, tetris, themis, time_slice)"},
         Mistake{"scheduler: {order: roundrobin}", "no order \"roundrobin\" (did you mean \"round_robin\"?)"},
-        Mistake{"partitions: [{name: a, nodes: ALL, unlimited: true, order: tetriss}]", "no order \"tetriss\""},
+        Mistake{"partitions: [{name: a, nodes: ALL, unlimited: true, order: tetriss}]",
+                "no order \"tetriss\" (did you mean \"tetris\"?)"},
+        Mistake{"partitions: [{name: a, nodes: ALL, unlimited: true, order: themis, order_weights: {lease: 2}}]",
+                "no weight \"lease\""},
         Mistake{"partitions: [{name: a, nodes: ALL, unlimited: true, time_slice: 1m, quantum: 2m}]",
                 "partition a: quantum is what time_slice says, too (leave one of them out)"},
         Mistake{"partitions: [{name: a, nodes: ALL, unlimited: true, order: time_slice, time_slice: 1m}]",

@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "cluster_builder.h"
-#include "sched/cycle/plan.h"
+#include "pools.h"
 #include "sched/queue/orders.h"
 #include "sched/quota/holdings.h"
 #include "sched/view/standings.h"
@@ -12,25 +11,9 @@
 namespace gw::sched {
 namespace {
 
-using testing::Cluster;
-using testing::gang;
-using testing::machine;
-using testing::pending;
-
-Time at(int64_t minutes) { return Time{(1'000 + minutes) * 60'000'000}; }
-
-PendingJob job_of(uint32_t id, uint32_t gpus, std::vector<std::string> partitions = {"main"}) {
-  PendingJob j = pending(id, gang(1, gpus));
-  j.partitions = std::move(partitions);
-  j.submitted = j.eligible = at(0);
-  return j;
-}
-
-PoolOrders pools(const std::map<std::string, std::string>& orders) {
-  PoolOrders out;
-  for (const auto& [partition, order] : orders) out[partition] = {order, {}, {}, *make_order(order)};
-  return out;
-}
+using testing::at;
+using testing::job_of;
+using testing::pools;
 
 TEST(Policies, AJobIsRankedByTheOrderOfItsFirstPartition) {
   const Orders orders(*make_order("fifo_skip"), pools({{"a", "fifo"}, {"b", "srtf"}}));
@@ -206,47 +189,7 @@ TEST(Policies, WhatIsNoNumberComesLast) {
   EXPECT_EQ(queue.size(), 0U) << "each is found again where it was put";
 }
 
-class Pools : public ::testing::Test {
- protected:
-  Cluster c{2, machine(16, 8, 64'000)};
-
-  void SetUp() override {
-    for (const auto& [name, node] : {std::pair("left", "n1"), std::pair("right", "n2")}) {
-      PartitionFacts p;
-      p.name = name;
-      p.nodes = {node};
-      c.apply(PartitionSet{p});
-    }
-  }
-  void policy(const std::map<std::string, std::string>& orders) {
-    Policy p;
-    p.pool_orders = pools(orders);
-    p.quantum = base::minutes(10);
-    c.apply(PolicySet{p});
-  }
-  void queue(const PendingJob& j) { c.apply(JobQueued{j}); }
-  Plan run(Time now) {
-    started.clear(), preempted.clear();
-    Plan p = plan(c.view, now, {});
-    for (const Group& g : p.groups)
-      for (const Decision& d : g.decisions) {
-        if (const auto* victim = std::get_if<Preempt>(&d)) preempted.push_back(victim->job.value);
-        if (const auto* s = std::get_if<Start>(&d)) started.push_back(s->job.value);
-      }
-    return p;
-  }
-  /// It runs there since then, on so many GPUs from the first on.
-  void runs(const PendingJob& j, const std::string& partition, uint32_t node, Time since, uint32_t first = 0,
-            uint32_t count = 8) {
-    model::NodeShare share;
-    share.node = base::NodeId(node);
-    for (uint32_t i = first; i < first + count; ++i) share.gpus.insert(i), share.cores.insert(i);
-    share.tasks = share.cpus = count;
-    c.apply(JobPlaced{j.id, partition, {{share}}, since, Time::never(), std::make_shared<const PendingJob>(j)});
-  }
-  using Ids = std::vector<uint32_t>;
-  Ids started, preempted;
-};
+using Pools = testing::PoolsTest;
 
 TEST_F(Pools, TheUserWithTheSmallestDominantShareIsNext) {
   policy({{"left", "drf"}});
@@ -365,8 +308,8 @@ TEST_F(Pools, AJobWithoutGpusHoldsAndAttains) {
   Standings standings(c.view, at(60));
   const auto& ranked = standings.ranked(c.view.quota().tree().leaf_of(""), "left");
   ASSERT_EQ(ranked.size(), 1U);
-  EXPECT_EQ(ranked[0].attained, base::hours(1));
-  EXPECT_DOUBLE_EQ(ranked[0].held_by_user, 1);
+  EXPECT_EQ(ranked[0]->attained, base::hours(1));
+  EXPECT_DOUBLE_EQ(ranked[0]->held_by_user, 1);
 }
 
 /// What the first victims give up is not there for the next: else a job that needs much of something else than GPUs
