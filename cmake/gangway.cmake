@@ -169,6 +169,15 @@ endfunction()
 
 # gw_library(NAME [DEPS target...] [PRIVATE target...] [APART file...]): a static library `gw_NAME` of all .cc files of this
 # folder.
+# gw_without_casts(TARGET): no file of it has a reinterpret_cast (tests/tidy), without which nothing is out of alignment; and
+# at a null pointer the address sanitizer stops, too. Both are checked before each use of a member, which takes a fifth of the
+# time to compile.
+function(gw_without_casts target)
+  if(GANGWAY_SANITIZE MATCHES "undefined")
+    target_compile_options(${target} PRIVATE -fno-sanitize=null,alignment)
+  endif()
+endfunction()
+
 function(gw_library name)
   cmake_parse_arguments(A "" "" "DEPS;PRIVATE;APART;FOLDERS" ${ARGN})
   list(TRANSFORM A_FOLDERS APPEND "/*.cc")
@@ -182,6 +191,9 @@ function(gw_library name)
   target_link_libraries(gw_${name} PUBLIC ${A_DEPS} PRIVATE ${A_PRIVATE})
   gw_precompiled(gw_${name} product)
   gw_together(gw_${name} APART ${A_APART})
+  if(name MATCHES "^(sched_.*|ctld_core|model|forecast|sim)$")
+    gw_without_casts(gw_${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY GW_LIBRARIES gw_${name})
 endfunction()
 

@@ -10,13 +10,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace gw::sched {
 
 struct Bid {
-  double gpus = 0;  ///< That it needs, all of them.
-  double gain = 0;  ///< Natural logarithm of how many times better it is to have them; not negative.
+  uint64_t gpu_milli = 0;  ///< Thousandths of GPUs that it needs, all of them.
+  double gain = 0;         ///< Natural logarithm of how many times better it is to have them; not negative.
 };
 
 struct Award {
@@ -24,18 +25,19 @@ struct Award {
   double part = 0;  ///< Of what it won, which is left to it: in (0, 1].
 };
 
-/// By dynamic programming over GPUs, exact up to kAuctionUnits of them; more are dealt in units of several, each gang's
-/// rounded up. Costs bids times units.
+/// By dynamic programming over what is offered in units of which each bid needs a whole number. Exact up to kUnits of
+/// them; of more each is several, and what a bid needs is rounded up. Costs bids times units.
 class Auction {
  public:
-  static constexpr size_t kUnits = 2'048;
+  static constexpr uint64_t kUnits = 2'048;
 
-  Auction(const std::vector<Bid>& bids, double offered) : n_(bids.size()) {
-    const double unit = std::max(1.0, std::ceil(offered / kUnits));
-    units_ = static_cast<size_t>(std::max(0.0, std::floor(offered / unit)));
+  Auction(const std::vector<Bid>& bids, uint64_t offered) : n_(bids.size()) {
+    uint64_t unit = 0;
+    for (const Bid& bid : bids) unit = std::gcd(unit, bid.gpu_milli);
+    unit = std::max({unit, uint64_t{1}, (offered + kUnits - 1) / kUnits});
+    units_ = offered / unit;
     for (const Bid& bid : bids) {
-      const double size = std::ceil(std::min(bid.gpus, 1e9) / unit);
-      sizes_.push_back(static_cast<size_t>(std::max(size, 1.0)));
+      sizes_.push_back(bid.gpu_milli / unit + (bid.gpu_milli % unit != 0));
       gains_.push_back(std::isfinite(bid.gain) ? std::max(bid.gain, 0.0) : 0.0);
     }
     before_ = table(false);

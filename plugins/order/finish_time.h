@@ -20,10 +20,15 @@ class FinishTimes {
   Duration lease() const { return lease_; }
   /// Leases begin together, at whole multiples of their length.
   Time lease_start(Time now) const { return Time{now.us / lease_.us * lease_.us}; }
-  /// Since when it runs without a break, or waits.
+  /// Since when it runs without a break, or waits. An elastic gang is counted anew each time that it has another size.
   static Time began(const JobFacts& facts) {
-    return facts.is_running ? std::max(facts.since, facts.job.counted_at) : facts.since;
+    const bool may_break = facts.is_running && facts.job.most_tasks == 0;
+    return may_break ? std::max(facts.since, facts.job.counted_at) : facts.since;
   }
+  /// It was there when the lease began.
+  bool stood(const JobFacts& facts) const { return facts.job.submitted < lease_start(facts.now); }
+  /// It has run, or waited, since before the lease: who came in it, or began to run or to wait, has to await its end.
+  bool is_bidder(const JobFacts& facts) const { return began(facts) < lease_start(facts.now); }
   /// Seconds from its submission to its end if it ran from the beginning of the lease on.
   double end_of(const JobFacts& facts) const {
     const Duration age = std::max(lease_start(facts.now) - facts.job.submitted, Duration{});
@@ -44,8 +49,13 @@ class FinishTimes {
   Duration in_lease(const JobFacts& facts) const {
     return facts.is_running ? facts.now - std::max(lease_start(facts.now), began(facts)) : Duration{};
   }
+  /// When the lease began. Who runs on past what was told of it needed nothing more then either.
   double remaining(const JobFacts& facts) const {
-    return facts.remaining == base::kUnlimited ? 0 : base::in_seconds(facts.remaining + in_lease(facts));
+    if (facts.remaining == base::kUnlimited) return 0;
+    if (!facts.is_running) return base::in_seconds(facts.remaining);
+    const Duration told = facts.job.remaining != base::kUnlimited ? facts.job.remaining : facts.job.time_limit;
+    const Duration had = std::max(lease_start(facts.now), facts.since) - facts.since;
+    return base::in_seconds(std::max(told - had, Duration{}));
   }
 };
 

@@ -31,27 +31,27 @@ class Tetris final : public Order, public NodeScore {
     static const Means kUnknown;
     const Means& means = facts.survey == nullptr ? kUnknown : static_cast<const Means&>(*facts.survey);
     const double alignment = std::min(dot(facts.demand, facts.free) / means.alignment, kMost);
-    const double efficiency = alignment - remaining_ * std::min(key(facts) / means.work, kMost);
+    const double efficiency = alignment - remaining_ * std::min(work(facts) / means.work, kMost);
     return facts.dominant_share <= means.share ? efficiency + 2 * kMost * (1 + remaining_) : efficiency;
   }
-  /// Parts of the partition multiplied by seconds.
-  double key(const JobFacts& facts) const override { return facts.demand.sum() * remaining_seconds(facts); }
+  /// In a class all demand the same.
+  double key(const JobFacts& facts) const override { return remaining_seconds(facts); }
   Needs needs() const override { return {.durations = true, .holdings = true, .parts = true, .survey = true}; }
 
-  std::shared_ptr<const Survey> survey(const std::vector<Contender>& all, double) const override {
+  std::shared_ptr<const Survey> survey(const std::vector<Contender>& all, uint64_t) const override {
     auto out = std::make_shared<Means>();
-    double jobs = 0, alignment = 0, known = 0, work = 0;
+    double jobs = 0, alignment = 0, known = 0, sum = 0;
     std::vector<std::pair<double, double>> shares;
-    for (const auto& [facts, alike] : all) {
+    for (const auto& [facts, alike, milli] : all) {
       if (facts.is_running) continue;
       const auto n = static_cast<double>(alike);
       jobs += n;
       alignment += n * dot(facts.demand, facts.free);
-      if (facts.remaining != base::kUnlimited) known += n, work += n * key(facts);
+      if (facts.remaining != base::kUnlimited) known += n, sum += n * work(facts);
       shares.emplace_back(facts.dominant_share, n);
     }
     if (alignment > 0) out->alignment = alignment / jobs;
-    if (work > 0) out->work = work / known;
+    if (sum > 0) out->work = sum / known;
     std::sort(shares.begin(), shares.end());
     double counted = 0;
     for (const auto& [share, n] : shares) {
@@ -67,6 +67,9 @@ class Tetris final : public Order, public NodeScore {
 
  private:
   double remaining_, fairness_;
+
+  /// Parts of the partition multiplied by seconds.
+  static double work(const JobFacts& facts) { return facts.demand.sum() * remaining_seconds(facts); }
 };
 
 base::Result<std::shared_ptr<const Order>> make_tetris(const Weights& weights) {

@@ -41,30 +41,32 @@ class Themis final : public Order {
   Yields yields(const JobFacts& running, const JobFacts& waiting) const override {
     if (running.job.priority != waiting.job.priority)
       return running.job.priority < waiting.job.priority ? Yields::kNow : Yields::kNo;
-    const bool is_asked = is_bidder(running) && is_bidder(waiting) && !has_lease(running);
+    const bool is_asked = times_.is_bidder(running) && times_.is_bidder(waiting) && !has_lease(running);
     if (!is_asked || (part(running) == 0 && part(waiting) == 0)) return Yields::kNo;
     return score(running, {}) < score(waiting, {}) ? Yields::kNow : Yields::kNo;
   }
 
-  std::shared_ptr<const Survey> survey(const std::vector<Contender>& all, double offered) const override {
-    std::vector<const JobFacts*> bidders;
+  /// All who stood there when the lease began are ranked, so that each pass in it comes to the same; who has begun to
+  /// run or to wait in it bids no more.
+  std::shared_ptr<const Survey> survey(const std::vector<Contender>& all, uint64_t offered) const override {
+    std::vector<const Contender*> stood;
     for (const Contender& c : all) {
-      if (is_bidder(c.facts)) bidders.push_back(&c.facts);
-      if (c.facts.is_running && !is_bidder(c.facts)) offered -= c.facts.gpus;
+      if (c.gpu_milli > 0 && times_.stood(c.facts)) stood.push_back(&c);
+      if (c.facts.is_running && !times_.is_bidder(c.facts)) offered -= std::min(offered, c.gpu_milli);
     }
-    std::sort(bidders.begin(), bidders.end(), [this](const JobFacts* a, const JobFacts* b) {
-      return std::pair(-times_.rho(*a), a->job.id) < std::pair(-times_.rho(*b), b->job.id);
+    std::sort(stood.begin(), stood.end(), [this](const Contender* a, const Contender* b) {
+      return std::pair(-times_.rho(a->facts), a->facts.job.id) < std::pair(-times_.rho(b->facts), b->facts.job.id);
     });
-    const auto worst = static_cast<size_t>(std::ceil((1 - fairness_) * static_cast<double>(bidders.size())));
-    bidders.resize(std::min({bidders.size(), std::max<size_t>(worst, 1), kMostBids}));
+    const auto worst = static_cast<size_t>(std::ceil((1 - fairness_) * static_cast<double>(stood.size())));
+    stood.resize(std::min({stood.size(), std::max<size_t>(worst, 1), kMostBids}));
+    std::erase_if(stood, [this](const Contender* c) { return !times_.is_bidder(c->facts); });
     std::vector<Bid> bids;
-    for (const JobFacts* facts : bidders)
-      bids.push_back({facts->is_running ? facts->gpus : facts->asked,
-                      std::log1p(base::in_seconds(times_.lease()) / times_.end_of(*facts))});
+    for (const Contender* c : stood)
+      bids.push_back({c->gpu_milli, std::log1p(base::in_seconds(times_.lease()) / times_.end_of(c->facts))});
     auto out = std::make_shared<Awards>();
     const std::vector<Award> awards = Auction(bids, offered).awards();
     for (size_t i = 0; i < awards.size(); ++i)
-      if (awards[i].has_won) out->part_of[bidders[i]->job.id] = awards[i].part;
+      if (awards[i].has_won) out->part_of[stood[i]->facts.job.id] = awards[i].part;
     return out;
   }
 
@@ -72,13 +74,10 @@ class Themis final : public Order {
   const FinishTimes times_;
   const double fairness_;
 
-  bool is_bidder(const JobFacts& facts) const { return FinishTimes::began(facts) < times_.lease_start(facts.now); }
   /// What it has won of a lease; 0: nothing.
   static double part(const JobFacts& facts) {
-    if (facts.survey == nullptr) return 0;
-    const auto& awards = static_cast<const Awards&>(*facts.survey).part_of;
-    const auto won = awards.find(facts.job.id);
-    return won == awards.end() ? 0 : won->second;
+    const auto* awards = static_cast<const Awards*>(facts.survey);
+    return awards != nullptr && awards->part_of.contains(facts.job.id) ? awards->part_of.at(facts.job.id) : 0;
   }
   bool has_lease(const JobFacts& facts) const {
     return part(facts) > 0 && (!facts.is_running || facts.now < paid_until(facts));

@@ -52,6 +52,8 @@ BAD = [
     ('pure', 'lib/sim/b.cc', '#include <fstream>\n', 'without side effects'),
     ('pure', 'ctld/core/b.cc', '#include <sys/socket.h>\n', 'without side effects'),
     ('pure', 'noded/core/b.h', '#pragma once\n#include <mutex>\n', 'without side effects'),
+    ('casts', 'lib/sched/b.cc', 'auto* a = reinterpret_cast<int*>(b);\n', 'where sanitizers look for none'),
+    ('casts', 'tests/unit/sched/b_test.cc', 'auto* a = reinterpret_cast<int*>(b);\n', 'where sanitizers look for none'),
     ('size', 'lib/base/b.cc', long_function(71), 'function of 71 lines'),
     ('size', 'tests/e2e/b.py', '"""B."""\ndef f():\n' + '    g()\n' * 70, 'function of 71 lines'),
     ('size', 'lib/base/b.cc', 'int a;\n' * 801, '802 lines'),
@@ -156,7 +158,7 @@ class TidyTest(unittest.TestCase):
 
     def test_every_rule_is_tested(self):
         source = Path(tidy.__file__).read_text()
-        for rule in {'include', 'home', 'pure', 'size', 'median', 'name', 'header', 'comment', 'word', 'sql', 'made', 'stray',
+        for rule in {'include', 'home', 'pure', 'casts', 'size', 'median', 'name', 'header', 'comment', 'word', 'sql', 'made', 'stray',
                      'twice', 'class', 'folder', 'circle'}:
             self.assertIn(f"'{rule}')", source)
             self.assertIn(rule, {bad[0] for bad in BAD} | {'twice', 'folder', 'circle'})

@@ -216,7 +216,7 @@ class Yielders {
   bool yields_to_it(const JobFacts& running, uint32_t leaf) {
     // The order is asked first: what else there is to know of who runs takes longer to find.
     const Yields how = order_.yields(running, waiting_);
-    session_.change_at(order_.next_change(running));
+    if (running.job.preemptible || order_.suspends()) session_.change_at(order_.next_change(running));
     if (how == Yields::kNo || !may_yield(running.job)) return false;
     // Who would be served before the job again takes the place back as soon as it has left it.
     if (best_tier(session_.capacity(), running.job) > tier_) return false;
@@ -294,10 +294,15 @@ Evicted victims_by_order(Session& session, const Served& served, const Partition
   const NextVictim next = [&yielders] { return yielders.next(); };
   VictimSearch search{session, served, partition};
   // Where a quota is in the way, too, whoever leaves helps, wherever it runs.
-  const bool is_plain = served.job.components.empty() && served.job.request.exactly.empty() &&
-                        !session.quotas().limit_in_way(served.leaf, *served.amounts, served.job.uid) &&
+  const bool is_plain = served.job.components.empty() && served.job.request.exactly.empty() && !served.refused &&
                         !binding_of(session, served, *served.amounts);
-  const auto find = [&] { return is_plain ? find_victims_by_node(search, next) : find_victims(search, next); };
+  std::set<JobId> left_out;
+  const auto find = [&] {
+    auto found = is_plain ? find_victims_by_node(search, next) : std::nullopt;
+    if (found) return std::move(*found);
+    if (is_plain) yielders.start_again(left_out);
+    return find_victims(search, next);
+  };
   if (!order.suspends()) return {find(), {}, false};
   constexpr int kTries = 8;  // each leaves out all who would lose by it; at the end of the next turn it is tried again
   const Trial::Mark mark = session.trial.mark();
@@ -306,7 +311,8 @@ Evicted victims_by_order(Session& session, const Served& served, const Partition
     const std::set<JobId> lose = losers(session, served, partition, out.victims);
     if (lose.empty()) return out;
     session.trial.rollback(mark);
-    yielders.start_again(lose);
+    left_out = lose;
+    yielders.start_again(left_out);
   }
   return {};
 }

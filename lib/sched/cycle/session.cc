@@ -82,6 +82,7 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   const Policy& policy = session.view.policy();
   options.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
   if (partition.fit == model::Fit::kDefault) options.score = session.orders().in(partition.name).nodes();
+  if (options.score != nullptr) options.fit = model::Fit::kBest;
   options.candidates = policy.candidates;
   options.workload = &session.view.workload();
   if (job.reservation.empty()) return options;

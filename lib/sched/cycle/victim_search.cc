@@ -131,66 +131,77 @@ class Clearing {
   }
 };
 
-/// The job fits: whoever is on none of the nodes where it does stays, and of the others who is not needed there.
+/// The job fits: whoever is on none of the nodes where it does stays, and of the others who is not needed.
 void spare_beside_the_place(const VictimSearch& search, std::vector<JobId>& victims) {
   Trial& trial = search.session.trial;
   const auto place = place_now(search.session, search.served, search.partition);
-  if (!place) return spare_the_unneeded(search, victims);
   std::vector<NodeId> nodes;
-  for (const model::NodeShare& share : place->shares) nodes.push_back(share.node);
+  for (size_t i = 0; place && i < place->shares.size(); ++i) nodes.push_back(place->shares[i].node);
   const std::set<NodeId> there(nodes.begin(), nodes.end());
-  const auto is_elsewhere = [&](JobId victim) {
-    for (const JobId part : trial.evicted_with(victim))
-      for (const NodeId node : trial.holding_of(part).nodes)
-        if (there.contains(node)) return false;
-    return true;
+  const auto is_there = [&](JobId victim) {
+    const std::vector<JobId> parts = trial.evicted_with(victim);
+    return std::any_of(parts.begin(), parts.end(), [&](JobId part) {
+      const std::vector<NodeId>& on = trial.holding_of(part).nodes;
+      return std::any_of(on.begin(), on.end(), [&](NodeId node) { return there.contains(node); });
+    });
   };
+  const Trial::Mark mark = trial.mark();
   std::vector<JobId> left;
   for (const JobId victim : victims) {
-    if (is_elsewhere(victim))
-      trial.spare(victim);
-    else
+    if (is_there(victim))
       left.push_back(victim);
+    else
+      trial.spare(victim);
   }
-  victims = std::move(left);
-  spare_the_unneeded(search, victims, &nodes);
+  if (fits(search.session, search.served, search.partition, &nodes)) {
+    victims = std::move(left);
+    spare_the_unneeded(search, victims, &nodes);
+  } else {
+    trial.rollback(mark);  // others are needed for a quota
+  }
+  spare_the_unneeded(search, victims);  // another place may do with fewer
 }
 
 }  // namespace
 
-std::vector<JobId> find_victims_by_node(VictimSearch& search, const NextVictim& next) {
-  Trial& trial = search.session.trial;
-  const Trial::Mark mark = trial.mark();
+std::optional<std::vector<JobId>> find_victims_by_node(VictimSearch& search, const NextVictim& next) {
+  Session& session = search.session;
+  const Trial::Mark mark = session.trial.mark();
   Clearing clearing(search);
   std::unordered_map<JobId, size_t> places;  // in the order in which they were named
   std::vector<JobId> victims;
   std::unordered_set<JobId> evicted;
   size_t tried = 0;  // so many were evicted when it was last tried whether the job fits
+  bool is_bound = false;
   const auto fits_now = [&] {
     tried = victims.size();
-    return fits(search.session, search.served, search.partition);
+    const auto amounts = given(session, search.served, search.partition);
+    const bool has_place = amounts && !binding_of(session, search.served, *amounts);
+    is_bound |= amounts && !has_place;
+    return has_place;
   };
-  const auto finish = [&] {
-    std::sort(victims.begin(), victims.end(), [&](JobId a, JobId b) { return places.at(a) < places.at(b); });
-    spare_beside_the_place(search, victims);
-    return victims;
-  };
-  while (const auto victim = next()) {
+  bool is_found = false;
+  for (auto victim = next(); victim && !is_found; victim = is_found ? std::nullopt : next()) {
     places.try_emplace(*victim, places.size());
-    if (places.size() % kNamedInAStep == 0) ++search.session.plan.placements;
-    for (const JobId job : clearing.add(*victim))
-      if (evicted.insert(job).second) {
-        trial.evict(job);
-        victims.push_back(job);
-        if (victims.size() % kEvictedInAStep == 0) ++search.session.plan.placements;
-      }
+    if (places.size() % kNamedInAStep == 0) ++session.plan.placements;
+    for (const JobId job : clearing.add(*victim)) {
+      if (!evicted.insert(job).second) continue;
+      session.trial.evict(job);
+      victims.push_back(job);
+      if (victims.size() % kEvictedInAStep == 0) ++session.plan.placements;
+    }
     // In growing strides from the first time on, since each try looks at all nodes.
     const bool is_due = victims.size() > tried && (tried == 0 || victims.size() >= 2 * tried);
-    if (is_due && clearing.may_be_enough() && fits_now()) return finish();
+    is_found = is_due && clearing.may_be_enough() && fits_now();
   }
-  if (victims.size() > tried && clearing.may_be_enough() && fits_now()) return finish();
-  trial.rollback(mark);
-  return {};
+  if (!is_found && victims.size() > tried && clearing.may_be_enough()) is_found = fits_now();
+  if (!is_found) {
+    session.trial.rollback(mark);
+    return is_bound ? std::nullopt : std::optional(std::vector<JobId>());
+  }
+  std::sort(victims.begin(), victims.end(), [&](JobId a, JobId b) { return places.at(a) < places.at(b); });
+  spare_beside_the_place(search, victims);
+  return victims;
 }
 
 std::vector<JobId> find_victims(VictimSearch& search, const NextVictim& next) {

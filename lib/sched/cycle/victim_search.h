@@ -1,8 +1,8 @@
 // The search for victims in a given order, by trial: they are evicted one after the other until the served job fits,
 // then every one that is not needed is spared, the last evicted first, so that the set is irreducible. Both go in
 // growing strides: evicting more never makes a job fit less. Preemption by the order's right and consolidation use it;
-// by the rules of the quotas reclaim.h searches. Invariant: a search that evicts by node finds a set wherever one that
-// evicts in order alone finds one.
+// by the rules of the quotas reclaim.h searches. Invariant: a search by node finds a set wherever the one in order
+// alone does, or says that it cannot tell.
 #pragma once
 
 #include <functional>
@@ -29,9 +29,10 @@ struct VictimSearch {
 std::vector<JobId> find_victims(VictimSearch& search, const NextVictim& next);
 
 /// The same, but nobody is evicted from a node on which no part of the served job could be then: so only a few are
-/// where those of one node stand far apart in the order. For jobs that ask for nodes of one kind: without components,
-/// and not for places of their own.
-std::vector<JobId> find_victims_by_node(VictimSearch& search, const NextVictim& next);
+/// where those of one node stand far apart in the order. For jobs without components that do not ask for places of
+/// their own. nullopt: a quota was in the way of what it would be given, so that it helps wherever somebody leaves;
+/// then nothing has changed, and the other search is the one to ask.
+std::optional<std::vector<JobId>> find_victims_by_node(VictimSearch& search, const NextVictim& next);
 
 /// Those of a list, one after the other.
 NextVictim one_after_the_other(const std::vector<JobId>& list);

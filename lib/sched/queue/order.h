@@ -75,14 +75,15 @@ struct JobFacts {
   ResourceParts demand = {};
   /// What is free there when the pass begins, in the same measure; with Needs::parts.
   ResourceParts free = {};
-  /// Of all in its QOS and partition; null outside a pass, and of an order that makes none. With Needs::survey.
+  /// Of all in its QOS and partition; null outside a pass, and where no survey was made. With Needs::survey.
   const Survey* survey = nullptr;
 };
 
 /// A job that waits or runs, as a survey sees it.
 struct Contender {
   JobFacts facts;
-  uint64_t alike = 1;  ///< Jobs of its class that wait, of which it is the first; 1 of one that runs.
+  uint64_t alike = 1;      ///< Jobs that it stands for: those of its class behind it, as far as they are not there.
+  uint64_t gpu_milli = 0;  ///< Thousandths of GPUs that it asks for, or holds.
 };
 
 /// What an order goes by beside the job itself, so that nothing is worked out in vain.
@@ -113,7 +114,8 @@ class Order {
   virtual std::vector<ScorePart> parts(const JobFacts& facts, const OrderContext& context) const {
     return {{std::string(name()), score(facts, context), 1.0}};
   }
-  /// Order among the jobs of one class, smaller first; time changes it only as next_change() says.
+  /// Order among the jobs of one class, smaller first; time changes it only as next_change() says. Told of the job
+  /// alone: no holdings, demand, free amounts or survey.
   virtual double key(const JobFacts&) const { return 0; }
   /// The first moment after the present at which time alone changes the job's score against others, or whether it
   /// yields; never() if none does. What grows alike for all that wait, such as their age, needs none.
@@ -130,10 +132,10 @@ class Order {
   /// multiples of the quantum (Yields::kAtQuantum), so that a large gang finds all of its place at once. Who can
   /// neither be suspended, with enough left for the other beside what it keeps, nor saves its work, does not yield.
   virtual bool suspends() const { return false; }
-  /// With Needs::survey, asked once in a pass for each QOS and partition: the first of each class that waits, and those
-  /// that run; `offered`: GPUs that are free in the partition or held by those that run. What it returns is in
-  /// JobFacts::survey as long as the pass lasts. Takes no more steps than it is given contenders, but for a constant.
-  virtual std::shared_ptr<const Survey> survey(const std::vector<Contender>& /*all*/, double /*offered*/) const {
+  /// With Needs::survey, asked once in a pass for each QOS and partition that somebody who waits there names first: the
+  /// first of each class that waits, and those that run; `offered`: thousandths of GPUs that are free in the partition
+  /// or held by those that run. What it returns is in JobFacts::survey as long as the pass lasts.
+  virtual std::shared_ptr<const Survey> survey(const std::vector<Contender>& /*all*/, uint64_t /*offered*/) const {
     return nullptr;
   }
   /// Says which node is taken where neither the job nor the partition says a fit; null: the cluster's fit does.

@@ -15,7 +15,8 @@ namespace gw::sched {
 namespace {
 
 constexpr int kRounds = 3'000;
-constexpr Time kNow{int64_t{1'000'000} * 3'600'000'000};
+/// Seven minutes past an hour: a moment at which something may have begun lately.
+constexpr Time kNow{int64_t{1'000'000} * 3'600'000'000 + int64_t{7} * 60'000'000};
 
 /// A made-up job with what is told of it. Times are whole minutes, sizes few, so that jobs often are alike in
 /// something.
@@ -24,13 +25,16 @@ struct Sample {
   Time since;  ///< It runs since then; zero: it waits.
   double held_by_user = 0;
 
+  /// As the queue tells it, of the job alone.
+  JobFacts bare(Time now) const {
+    static const Services kServices = {60, 600, 600, 3'600, 7'200, 40'000, 900'000};
+    return since ? running_facts(job, since, job.request.gpus, now, &kServices) : waiting_facts(job, now, &kServices);
+  }
   JobFacts facts(Time now, const Survey* survey = nullptr) const {
     const double gpus = job.request.gpus;
-    JobFacts out = since ? running_facts(job, since, gpus, now) : waiting_facts(job, now);
+    JobFacts out = bare(now);
     out.held_by_user = held_by_user;
     out.dominant_share = held_by_user / 800;
-    static const Services kServices = {60, 600, 600, 3'600, 7'200, 40'000, 900'000};
-    out.services = &kServices;
     out.demand = {gpus / 800, gpus / 1600, 0.001};
     out.free = {0.25, 0.125, 0.5};
     out.survey = survey;
@@ -97,6 +101,7 @@ class Checker {
     s.job.eligible = pick(0, 1) == 0 ? s.job.submitted : kNow - minutes(0, 600);  // it was requeued
     s.job.time_limit = minutes(1, 3'000);
     s.job.attained = pick(0, 1) == 0 ? Duration{} : minutes(0, 100'000);
+    if (pick(0, 1) == 0) s.job.remaining = minutes(1, 3'000);
     s.held_by_user = static_cast<double>(pick(0, 200));
     return s;
   }
@@ -131,10 +136,11 @@ class Checker {
   /// As the scheduler lets the order look at all there are: these two, and GPUs for the larger of them.
   std::shared_ptr<const Survey> survey(const Sample& one, const Sample& other, Time now) const {
     if (!order_.needs().survey) return nullptr;
-    const double offered = std::max(one.job.request.gpus, other.job.request.gpus);
-    return order_.survey({{one.facts(now), 1}, {other.facts(now), 1}}, offered);
+    const auto milli = [](const Sample& s) { return uint64_t{s.job.request.gpus} * model::kWholeGpu; };
+    return order_.survey({{one.facts(now), 1, milli(one)}, {other.facts(now), 1, milli(other)}},
+                         std::max(milli(one), milli(other)));
   }
-  double key(const Sample& s, Time now) const { return order_.key(s.facts(now)); }
+  double key(const Sample& s, Time now) const { return order_.key(s.bare(now)); }
 
   void look_at_numbers(const Sample& s) {
     const auto alone = survey(s, s, kNow);
@@ -214,7 +220,7 @@ class Checker {
     gone.job.attained = runs.facts(kNow).attained;
     gone.job.counted_at = {};
     gone.job.eligible = came.since = kNow;
-    gone.job.time_limit = runs.facts(kNow).remaining;
+    gone.job.time_limit = gone.job.remaining = runs.facts(kNow).remaining;
     gone.held_by_user -= runs.job.request.gpus;
     const auto left = survey(gone, waits, kNow);
     const double his = score(gone, kNow, left.get()), theirs = score(waits, kNow, left.get());

@@ -19,7 +19,8 @@ Held asked_by(const model::Request& r) {
                  tasks = r.tasks_given ? r.tasks : std::max<uint64_t>(nodes, r.tasks);
   const uint64_t gpus =
       r.gpu_counting == model::GpuCounting::kNone ? 0 : model::total_gpus(r, static_cast<uint32_t>(nodes));
-  const uint64_t cpus = std::max(tasks * r.cpus_per_task, gpus * r.cpus_per_gpu);
+  const uint64_t cpus =
+      std::max({r.overcommit ? nodes : tasks * r.cpus_per_task, gpus * r.cpus_per_gpu, nodes * uint64_t{r.min_cpus}});
   const uint64_t mem_mb = std::max(
       {nodes * r.mem_per_node_mb, cpus * r.mem_per_cpu_mb, gpus * r.mem_per_gpu_mb, tasks * r.mem_per_task_mb});
   return {0, static_cast<int64_t>(gpus * r.gpu_milli), static_cast<int64_t>(cpus), static_cast<int64_t>(mem_mb)};

@@ -34,7 +34,8 @@ struct Held {
 
 /// As parts of `all`.
 ResourceParts parts_of(const Held& some, const Held& all);
-/// What a job says that it needs, with all its components: what a partition adds by default is not in it.
+/// What a job says in numbers that it needs, with all its components: what a partition adds by default, and what whole
+/// nodes have, is not in it.
 Held asked_by(const PendingJob& job);
 /// Of what a placement gives.
 Held held_of(const model::Allocation& allocation);

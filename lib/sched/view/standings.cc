@@ -42,23 +42,32 @@ void Standings::count_holdings() {
   }
 }
 
-/// Who waits is looked at where it would rather run: in the first partition that it names.
+/// Who waits is looked at where it would rather run: in the first partition that it names. Of each class those that are
+/// served first, as many as make no more than a few thousand in all.
 void Standings::make_surveys() {
+  constexpr size_t kMost = 4'096, kMostOfAClass = 64;
+  const size_t each = std::clamp<size_t>(kMost / std::max<size_t>(view_.queue().classes().size(), 1), 1, kMostOfAClass);
   std::map<Pool, std::vector<Contender>> contenders;
   for (const auto& [key, c] : view_.queue().classes()) {
-    const PendingJob& job = c.shape();
-    if (job.partitions.empty() || !needs_of(job.partitions.front()).survey) continue;
-    const uint32_t leaf = view_.quota().tree().leaf_of(job.qos);
-    contenders[{leaf, job.partitions.front()}].push_back({of(job, leaf), c.members.size()});
+    const PendingJob& shape = c.shape();
+    if (shape.partitions.empty() || !needs_of(shape.partitions.front()).survey) continue;
+    const uint32_t leaf = view_.quota().tree().leaf_of(shape.qos);
+    const auto milli = static_cast<uint64_t>(asked_by(shape).gpu_milli);
+    std::vector<Contender>& all = contenders[{leaf, shape.partitions.front()}];
+    size_t listed = 0;
+    for (auto member = c.members.begin(); member != c.members.end() && listed < each; ++member, ++listed)
+      all.push_back({of(member->second, leaf), 1, milli});
+    all.back().alike = 1 + c.members.size() - listed;
   }
   for (auto& [pool, all] : contenders) {
-    double offered = static_cast<double>(free_[pool.second].gpu_milli) / model::kWholeGpu;
+    auto offered = static_cast<uint64_t>(free_[pool.second].gpu_milli);
     for (const JobId id : in_pool_[pool]) {
       const Run& run = runs_.at(id);
       JobFacts facts = running_facts(*run.job, run.since, run.held.gpus(), context().now, view_.orders().services());
       tell_pool(facts, pool.first, pool.second);
-      all.push_back({facts, 1});
-      offered += static_cast<double>(run.held.gpu_milli) / model::kWholeGpu;
+      const auto milli = static_cast<uint64_t>(run.held.gpu_milli);
+      all.push_back({facts, 1, milli});
+      offered += milli;
     }
     surveys_[pool] = view_.orders().in(pool.second).survey(all, offered);
   }

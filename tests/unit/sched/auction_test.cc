@@ -9,12 +9,13 @@ namespace gw::sched {
 namespace {
 
 /// The most that any set of bids, but for those of `without`, gains on so many GPUs.
-double best_of_all_sets(const std::vector<Bid>& bids, double offered, size_t without = SIZE_MAX) {
+double best_of_all_sets(const std::vector<Bid>& bids, uint64_t offered, size_t without = SIZE_MAX) {
   double best = 0;
   for (size_t set = 0; set < size_t{1} << bids.size(); ++set) {
-    double gpus = 0, gain = 0;
+    uint64_t gpus = 0;
+    double gain = 0;
     for (size_t i = 0; i < bids.size(); ++i)
-      if ((set >> i & 1) != 0 && i != without) gpus += bids[i].gpus, gain += bids[i].gain;
+      if ((set >> i & 1) != 0 && i != without) gpus += bids[i].gpu_milli, gain += bids[i].gain;
     if (gpus <= offered) best = std::max(best, gain);
   }
   return best;
@@ -29,13 +30,13 @@ double gain_of_winners(const std::vector<Bid>& bids, const std::vector<Award>& a
 class Auctions : public ::testing::TestWithParam<uint32_t> {
  protected:
   std::mt19937 random{GetParam()};
-  double offered = 0;
+  uint64_t offered = 0;
 
   uint32_t pick(uint32_t most) { return static_cast<uint32_t>(random() % (most + 1)); }
   std::vector<Bid> draw() {
-    offered = pick(24);
+    offered = 250 * pick(96);
     std::vector<Bid> bids(pick(8));
-    for (Bid& bid : bids) bid = {1.0 + pick(7), 0.05 * (1 + pick(60))};
+    for (Bid& bid : bids) bid = {250 * (1 + pick(28)), 0.05 * (1 + pick(60))};
     return bids;
   }
 };
@@ -45,8 +46,8 @@ TEST_P(Auctions, GiveTheMostAndTakeWhatItKeptFromTheOthers) {
     const std::vector<Bid> bids = draw();
     const std::vector<Award> awards = Auction(bids, offered).awards();
     ASSERT_EQ(awards.size(), bids.size());
-    double gpus = 0;
-    for (size_t i = 0; i < bids.size(); ++i) gpus += awards[i].has_won ? bids[i].gpus : 0;
+    uint64_t gpus = 0;
+    for (size_t i = 0; i < bids.size(); ++i) gpus += awards[i].has_won ? bids[i].gpu_milli : 0;
     EXPECT_LE(gpus, offered);
     EXPECT_NEAR(gain_of_winners(bids, awards), best_of_all_sets(bids, offered), 1e-9);
     for (size_t i = 0; i < bids.size(); ++i) {
@@ -75,11 +76,14 @@ TEST_P(Auctions, NobodyGainsByALie) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Auctions, ::testing::Range(1U, 9U));
 
 TEST(Auction, HasBounds) {
-  EXPECT_TRUE(Auction({}, 8).awards().empty());
-  EXPECT_FALSE(Auction({{1, 1}}, 0).awards()[0].has_won);
-  EXPECT_FALSE(Auction({{1, 1}}, -3).awards()[0].has_won) << "more is held than is there";
-  EXPECT_FALSE(Auction({{1, NAN}, {1, -1}}, 8).awards()[0].has_won);
-  const std::vector<Award> all = Auction({{100'000, 1}, {50'000, 0.7}, {50'000, 0.7}}, 120'000).awards();
+  EXPECT_TRUE(Auction({}, 8'000).awards().empty());
+  EXPECT_FALSE(Auction({{1'000, 1}}, 0).awards()[0].has_won);
+  EXPECT_FALSE(Auction({{1'000, NAN}, {1'000, -1}}, 8'000).awards()[0].has_won);
+  EXPECT_TRUE(Auction({{0, 1}}, 0).awards()[0].has_won) << "it needs none";
+  const std::vector<Award> parts = Auction({{250, 1}, {250, 1}, {500, 1}, {250, 0.5}}, 1'000).awards();
+  EXPECT_TRUE(parts[0].has_won && parts[1].has_won && parts[2].has_won && !parts[3].has_won) << "of one GPU";
+  const std::vector<Award> all =
+      Auction({{100'000'000, 1}, {50'000'000, 0.7}, {50'000'000, 0.7}}, 120'000'000).awards();
   EXPECT_FALSE(all[0].has_won) << "in units of several GPUs";
   EXPECT_TRUE(all[1].has_won && all[2].has_won);
   EXPECT_NEAR(all[1].part, std::exp(-0.3), 1e-9) << "without it the first would have won, which gains 0.3 more";

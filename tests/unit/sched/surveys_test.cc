@@ -1,6 +1,8 @@
 // Orders that look at all who contend before they rank anybody (themis, tetris), and the nodes that they choose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "pools.h"
 #include "sched/place/place.h"
 
@@ -8,6 +10,7 @@ namespace gw::sched {
 namespace {
 
 using testing::at;
+using testing::Cluster;
 using testing::job_of;
 using testing::pools;
 
@@ -41,7 +44,7 @@ TEST(Themis, ARenewedLeaseIsShorterByWhatItKeptFromOthers) {
   first.time_limit = base::minutes(25);
   second.time_limit = base::minutes(100);
   const auto look = [&](int64_t now) {
-    return order->survey({{running_facts(first, at(0), 8, at(now)), 1}, {waits(second, now), 1}}, 8);
+    return order->survey({{running_facts(first, at(0), 8, at(now)), 1, 8'000}, {waits(second, now), 1, 8'000}}, 8'000);
   };
   const auto yields = [&](int64_t now) {
     const auto survey = look(now);
@@ -57,6 +60,55 @@ TEST(Themis, ARenewedLeaseIsShorterByWhatItKeptFromOthers) {
   EXPECT_LE(std::abs((yields(20).second - paid).us), 1) << "by when it has to be asked again";
   EXPECT_EQ(yields(37).first, Yields::kNo);
   EXPECT_EQ(yields(38).first, Yields::kNow) << "the other is worse off";
+}
+
+TEST(Themis, EachPassOfALeaseComesToTheSameWinners) {
+  const auto order = *make_order("themis", {{"fairness", 0.5}});
+  // Four wait and four run, of a GPU each: of eight the four that wait are the worst off, and win all four GPUs.
+  std::vector<PendingJob> jobs;
+  for (uint32_t i = 1; i <= 8; ++i) {
+    jobs.push_back(job_of(i, 1));
+    jobs.back().time_limit = base::minutes(60 + i);
+    jobs.back().submitted = jobs.back().eligible = at(-40);
+  }
+  const auto winners = [&](const std::vector<size_t>& run, const std::vector<size_t>& begun,
+                           const std::vector<size_t>& gone) {
+    std::vector<Contender> all;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      PendingJob& job = jobs[i];
+      const bool is_gone = std::count(gone.begin(), gone.end(), i) > 0,
+                 has_begun = std::count(begun.begin(), begun.end(), i) > 0;
+      job.eligible = is_gone ? at(1) : at(-40);
+      job.attained = is_gone ? base::minutes(41) : Duration{};
+      job.remaining = is_gone ? job.time_limit - base::minutes(41) : base::kUnlimited;
+      const bool runs = has_begun || (std::count(run.begin(), run.end(), i) > 0 && !is_gone);
+      all.push_back({runs ? running_facts(job, has_begun ? at(1) : at(-40), 1, at(2)) : waits(job, 2), 1, 1'000});
+    }
+    const auto survey = order->survey(all, 4'000);
+    std::vector<size_t> out;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].facts.survey = survey.get();
+      if (order->score(all[i].facts, {}) >= 1e9) out.push_back(i);
+    }
+    return out;
+  };
+  EXPECT_EQ(winners({0, 1, 2, 3}, {}, {}), (std::vector<size_t>{4, 5, 6, 7}));
+  EXPECT_EQ(winners({0, 1, 2, 3}, {4, 6}, {0, 1}), (std::vector<size_t>{5, 7})) << "the rest of them";
+  EXPECT_EQ(winners({0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}), std::vector<size_t>()) << "and nobody in their place";
+}
+
+TEST(Themis, AGangThatGrowsIsNoNewcomer) {
+  const auto order = *make_order("themis", {{"fairness", 0}});
+  PendingJob grows = job_of(1, 4), other = job_of(2, 8);
+  grows.time_limit = base::minutes(10'000);
+  other.time_limit = base::minutes(5);
+  other.submitted = other.eligible = at(1);
+  grows.most_tasks = 8;
+  grows.counted_at = at(41);
+  std::vector<Contender> all = {{running_facts(grows, at(0), 8, at(45)), 1, 8'000}, {waits(other, 45), 1, 8'000}};
+  const auto survey = order->survey(all, 8'000);
+  for (Contender& c : all) c.facts.survey = survey.get();
+  EXPECT_EQ(order->yields(all[0].facts, all[1].facts), Yields::kNow);
 }
 
 class Surveys : public testing::PoolsTest {
@@ -105,7 +157,25 @@ TEST_F(Surveys, OneWhoHasWonIsServedBeforeOneWhoIsWorseOffAndHasNot) {
   EXPECT_EQ(started, (Ids{3, 2}));
 }
 
+TEST_F(Surveys, AllOfAClassBid) {
+  policy({{"left", "themis"}});
+  Policy p = c.view.policy();
+  p.pool_orders["left"].order = *make_order("themis", {{"fairness", 0.5}});
+  c.apply(PolicySet{p});
+  for (uint32_t i = 1; i <= 8; ++i) runs(timed(i, 1, -1000, 9'000), "left", 1, at(-900), i - 1, 1);
+  for (uint32_t i = 11; i <= 18; ++i) queue(timed(i, 1, -5, 10));  // an array: all alike
+  run(at(0));
+  EXPECT_EQ(started.size(), 8U);
+}
+
 // ---- Tetris
+
+TEST(Tetris, InAClassTheShortestRemainingIsFirstWhateverElseIsKnown) {
+  const auto order = *make_order("tetris");
+  PendingJob longer = job_of(1, 1), shorter = job_of(2, 1);
+  longer.remaining = base::minutes(60), shorter.remaining = base::minutes(5);
+  EXPECT_LT(order->key(waits(shorter, 0)), order->key(waits(longer, 0)));
+}
 
 TEST(Tetris, GoesByAlignmentAndByWhatRemains) {
   const auto order = *make_order("tetris");
@@ -261,6 +331,81 @@ TEST_F(ByNode, AFreeNodeCountsForAGang) {
   }
   wants(2, 8);
   EXPECT_EQ(preempted, (Ids{1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+/// The place that is found first has all three; another does with two.
+TEST_F(ByNode, NobodyGoesWhomAnotherPlaceSpares) {
+  c.apply(NodeSet{testing::node_facts(3, testing::machine(16, 8, 64'000))});
+  PartitionFacts p = *c.view.capacity().partition("left");
+  p.nodes = {"n1", "n2", "n3"};
+  c.apply(PartitionSet{p});
+  const auto spans = [&](uint32_t id, int64_t minutes, const std::vector<std::pair<uint32_t, uint32_t>>& parts) {
+    PendingJob j = job_of(id, 4, {"left"});
+    j.time_limit = base::minutes(minutes);
+    model::Allocation all;
+    for (const auto& [node, first] : parts) {
+      model::NodeShare share;
+      share.node = base::NodeId(node);
+      for (uint32_t i = first; i < first + 4; ++i) share.gpus.insert(i), share.cores.insert(i);
+      share.tasks = share.cpus = 4;
+      all.shares.push_back(share);
+    }
+    c.apply(JobPlaced{j.id, "left", all, at(0), Time::never(), std::make_shared<const PendingJob>(j)});
+  };
+  spans(1, 3000, {{1, 0}});
+  spans(2, 2000, {{2, 0}});
+  spans(3, 1000, {{1, 4}, {2, 4}});
+  wants(2, 8);
+  EXPECT_EQ(preempted.size(), 2U);
+}
+
+/// In the order of the jobs those of forty nodes come before eight of one: they are not put on trial.
+TEST(ByNodeAtLarge, TakesFewSteps) {
+  Cluster c(40, testing::machine(16, 8, 64'000));
+  Policy policy;
+  policy.pool_orders = pools({{"main", "srtf"}});
+  c.apply(PolicySet{policy});
+  for (uint32_t i = 0; i < 320; ++i) {
+    PendingJob j = job_of(i + 1, 1);
+    j.time_limit = base::minutes(9000 - i);
+    model::NodeShare share;
+    share.node = base::NodeId(1 + i % 40);
+    share.gpus.insert(i / 40), share.cores.insert(i / 40);
+    share.tasks = share.cpus = 1;
+    c.apply(JobPlaced{j.id, "main", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(j)});
+  }
+  PendingJob wide = job_of(1000, 8);
+  wide.time_limit = base::minutes(10);
+  c.apply(JobQueued{wide});
+  const Plan p = plan(c.view, at(30), {});
+  size_t gone = 0;
+  for (const Group& g : p.groups)
+    for (const Decision& d : g.decisions) gone += std::holds_alternative<Preempt>(d);
+  EXPECT_EQ(gone, 8U);
+  EXPECT_LT(p.placements, 100U) << "the search in their order puts 281 on trial, two in a step";
+}
+
+/// It asks for one CPU, and would be given as many as go with a GPU: only then the limit is in the way.
+TEST_F(ByNode, WhereALimitIsInTheWayOfWhatItWouldBeGivenWhoeverLeavesHelps) {
+  model::Qos team;
+  team.name = "team";
+  team.limit["cpu"] = 8;
+  c.apply(QosSet{{team}});
+  for (uint32_t i = 0; i < 4; ++i) {
+    PendingJob j = job_of(i + 1, 1, {"left"});
+    j.qos = "team";
+    j.time_limit = base::minutes(1000 - i);
+    runs(j, "left", 1, at(0), i, 1);  // a core of two threads each
+  }
+  PendingJob j = job_of(50, 1, {"left"});
+  j.qos = "team";
+  j.request.nodelist = {"n2"};  // which is empty
+  j.request.cpus_per_task = 1;
+  j.request.whole_cores = true;
+  j.time_limit = base::minutes(10);
+  queue(j);
+  run(at(30));
+  EXPECT_EQ(preempted.size(), 1U);
 }
 
 TEST_F(ByNode, WhereALimitIsInTheWayWhoeverLeavesHelps) {
