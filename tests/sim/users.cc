@@ -95,7 +95,7 @@ void Users::draw_limits(wire::JobSpec& spec) {
   }
   spec.set_requeue(random_.chance(75));
   // A half is suspended: not everything that could be is preempted.
-  const bool suspends = random_.chance(40);
+  const bool suspends = random_.chance(55);
   spec.set_on_preempt(static_cast<uint32_t>(suspends ? model::OnPreempt::kSuspend : random_.any(model::kOnPreempt)));
   if (random_.chance(20)) spec.set_preempt_signo(10);
   if (random_.chance(15)) spec.set_not_preemptible(true);
