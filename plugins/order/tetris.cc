@@ -1,8 +1,9 @@
 // Order `tetris`: packs several resources. Next is whose demand goes best with what is free (the dot product of both
 // over GPUs, threads and memory), less for what it still needs in all: multi-resource packing, and shortest remaining
-// work. Who is among the worst-off users goes first. It takes the node whose free resources its demand goes best with.
-// Source: Grandl, Ananthanarayanan, Kandula, Rao and Akella, "Multi-resource Packing for Cluster Schedulers" (Tetris),
-// SIGCOMM 2014, sections 3.2 to 3.4.
+// work. Who is among the worst-off users goes first. With `nodes` it takes the node whose free resources its demand
+// goes best with. Source: Grandl, Ananthanarayanan, Kandula, Rao and Akella, "Multi-resource Packing for Cluster
+// Schedulers" (Tetris), SIGCOMM 2014, sections 3.2 to 3.4.
+#include <cmath>
 #include <limits>
 
 #include "plugins/order/support.h"
@@ -10,12 +11,12 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(tetris, "remaining", "fairness")
+GW_ORDER_WEIGHTS(tetris, "remaining", "fairness", "nodes")
 
-const Weights kDefaults = {{"remaining", 1}, {"fairness", 0.25}};
+const Weights kDefaults = {{"remaining", 1}, {"fairness", 0.25}, {"nodes", 0}};
 constexpr double kMost = 1e3;  // times the mean; as much is what remains of who does not say
 
-/// Of those who wait.
+/// Of those who wait. Of the work the geometric one: a few jobs that run for months would hide all the others.
 struct Means final : Survey {
   double alignment = 1, work = 3600;
   double share = std::numeric_limits<double>::infinity();  // whose user holds more is not among the worst-off
@@ -25,7 +26,8 @@ class Tetris final : public Order, public NodeScore {
  public:
   explicit Tetris(const Weights& weights)
       : remaining_(std::max(weight_of(weights, kDefaults, "remaining"), 0.0)),
-        fairness_(std::clamp(weight_of(weights, kDefaults, "fairness"), 0.0, 1.0)) {}
+        fairness_(std::clamp(weight_of(weights, kDefaults, "fairness"), 0.0, 1.0)),
+        chooses_nodes_(weight_of(weights, kDefaults, "nodes") != 0) {}
   std::string_view name() const override { return "tetris"; }
   double score(const JobFacts& facts, const OrderContext&) const override {
     static const Means kUnknown;
@@ -47,11 +49,11 @@ class Tetris final : public Order, public NodeScore {
       const auto n = static_cast<double>(alike);
       jobs += n;
       alignment += n * dot(facts.demand, facts.free);
-      if (facts.remaining != base::kUnlimited) known += n, sum += n * work(facts);
+      if (facts.remaining != base::kUnlimited) known += n, sum += n * std::log(std::max(work(facts), 1e-9));
       shares.emplace_back(facts.dominant_share, n);
     }
     if (alignment > 0) out->alignment = alignment / jobs;
-    if (sum > 0) out->work = sum / known;
+    if (known > 0) out->work = std::exp(sum / known);
     std::sort(shares.begin(), shares.end());
     double counted = 0;
     for (const auto& [share, n] : shares) {
@@ -62,11 +64,16 @@ class Tetris final : public Order, public NodeScore {
     return out;
   }
 
-  const NodeScore* nodes() const override { return this; }
-  double node_score(const NodeOffer& offer) const override { return dot(offer.asked, offer.free); }
+  const NodeScore* nodes() const override { return chooses_nodes_ ? this : nullptr; }
+  /// By their direction alone: by their size, too, the emptiest node would be taken, and none kept for a wide job.
+  double node_score(const NodeOffer& offer) const override {
+    const double size = std::sqrt(dot(offer.free, offer.free));
+    return size > 0 ? dot(offer.asked, offer.free) / size : 0;
+  }
 
  private:
   double remaining_, fairness_;
+  bool chooses_nodes_;
 
   /// Parts of the partition multiplied by seconds.
   static double work(const JobFacts& facts) { return facts.demand.sum() * remaining_seconds(facts); }

@@ -254,6 +254,10 @@ class TetrisNodes : public testing::PoolsTest {
 
 TEST_F(TetrisNodes, TheNodeIsTakenWhoseFreeResourcesTheDemandGoesBestWith) {
   policy({{"left", "tetris"}});
+  EXPECT_EQ(node_of(2, 1), 2U) << "the fullest, unless it is told to choose";
+  Policy chooses = c.view.policy();
+  chooses.pool_orders["left"].order = *make_order("tetris", {{"nodes", 1}});
+  c.apply(PolicySet{chooses});
   EXPECT_EQ(node_of(2, 1), 1U) << "GPUs where there are many";
   EXPECT_EQ(node_of(1, 4), 2U) << "threads where there are many";
   EXPECT_EQ(node_of(2, 1, model::Fit::kBest), 2U) << "a job's own fit comes first";
