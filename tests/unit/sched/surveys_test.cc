@@ -412,6 +412,46 @@ TEST_F(ByNode, WhereALimitIsInTheWayOfWhatItWouldBeGivenWhoeverLeavesHelps) {
   EXPECT_EQ(preempted.size(), 1U);
 }
 
+/// Whose GPUs it needs is on the node; but with the six CPUs of the partition for a GPU it would be beyond the limit,
+/// of which another holds more elsewhere.
+TEST_F(ByNode, WhoHoldsOfTheLimitGoesWithWhoHoldsThePlace) {
+  PartitionFacts p = *c.view.capacity().partition("left");
+  p.default_cpus_per_gpu = 6;
+  c.apply(PartitionSet{p});
+  model::Qos team;
+  team.name = "team";
+  team.limit["cpu"] = 10;
+  c.apply(QosSet{{team}});
+  const auto hold = [&](uint32_t id, uint32_t node, uint32_t gpus, uint32_t cores) {
+    PendingJob j = job_of(id, gpus, {"left"});
+    j.qos = "team";
+    j.time_limit = base::minutes(1000);
+    model::NodeShare share;
+    share.node = base::NodeId(node);
+    share.gpus = base::IndexSet::first(gpus);
+    share.cores = base::IndexSet::first(cores);
+    share.tasks = 1;
+    share.cpus = 2 * cores;
+    c.apply(JobPlaced{j.id, "left", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(j)});
+  };
+  hold(1, 1, 0, 3), hold(2, 2, 8, 1);
+  PendingJob others = job_of(3, 8, {"left"});  // without which the first node could hold it as well
+  model::NodeShare all;
+  all.node = base::NodeId(1);
+  all.gpus = base::IndexSet::first(8);
+  all.cores.insert(8);
+  all.tasks = 1;
+  c.apply(JobPlaced{others.id, "left", {{all}}, at(0), Time::never(), std::make_shared<const PendingJob>(others)});
+  PendingJob j = job_of(50, 1, {"left"});
+  j.qos = "team";
+  j.request.nodelist = {"n2"};
+  j.time_limit = base::minutes(10);
+  queue(j);
+  run(at(30));
+  std::sort(preempted.begin(), preempted.end());
+  EXPECT_EQ(preempted, (Ids{1, 2}));
+}
+
 TEST_F(ByNode, WhereALimitIsInTheWayWhoeverLeavesHelps) {
   model::Qos team;
   team.name = "team";
