@@ -123,11 +123,11 @@ scheduler: {order: themis, order_weights: {lease_minutes: 0.1}}
 
 
 def test_who_is_worst_off_takes_the_gpus_at_the_end_of_a_lease(make_cluster):
-    """Leases of six seconds. A job of ten hours that began at once is well off; one of a minute that waits for it is not."""
+    """Leases of six seconds. A job of ten hours that began at once is well off; one of ten minutes that waits for it is not."""
     cluster = make_cluster(nodes=1, config=THEMIS)
     long = cluster.submit(SLEEP, "--gpus=8", "-N1", "-t", "10:00:00")
     cluster.wait_state(long, "RUNNING")
-    short = cluster.submit(f"touch {cluster.dir}/began; while [ ! -e {cluster.dir}/end ]; do sleep 0.05; done", "--gpus=8", "-N1", "-t", "1")
+    short = cluster.submit(f"touch {cluster.dir}/began; while [ ! -e {cluster.dir}/end ]; do sleep 0.05; done", "--gpus=8", "-N1", "-t", "10")
     cluster.wait_state(short, "RUNNING")
     cluster.wait_state(long, "PENDING")
     assert cluster.detail(long)["Preemptions"] == "1"
