@@ -186,9 +186,8 @@ Merit Placer::merit(const FeasibleGroup& group, uint32_t tasks, uint32_t gpus) c
     m.score = std::isnan(score) ? std::numeric_limits<double>::infinity() : -score;
   }
   m.harm = harm(group, tasks, gpus);
-  const bool is_best = options_.fit == Fit::kBest || options_.fit == Fit::kDefault || options_.score != nullptr;
-  const int64_t sign = is_best ? 1 : -1;
-  m.gpus = options_.fit == Fit::kSpread && options_.score == nullptr ? a.jobs() : sign * group.free->gpus.size();
+  const int64_t sign = options_.fit == Fit::kBest || options_.fit == Fit::kDefault ? 1 : -1;
+  m.gpus = options_.fit == Fit::kSpread ? a.jobs() : sign * group.free->gpus.size();
   m.cores = sign * group.free->cores.size();
   m.mem_mb = sign * static_cast<int64_t>(group.free->mem_mb);
   m.position = group.next(0);

@@ -35,6 +35,11 @@ ResourceParts parts_of(const Held& some, const Held& all) {
   return {part(some.gpu_milli, all.gpu_milli), part(some.cpus, all.cpus), part(some.mem_mb, all.mem_mb)};
 }
 
+double Held::dominant_of(const Held& all) const {
+  const ResourceParts parts = parts_of(*this, all);
+  return std::max({parts.gpus, parts.cpus, parts.memory});
+}
+
 Held asked_by(const PendingJob& job) {
   Held out = asked_by(job.request);
   for (const Component& part : job.components) out += asked_by(part.request);

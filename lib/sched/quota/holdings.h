@@ -1,7 +1,6 @@
 // What jobs hold of the resources by which orders compare users.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sched/ledger/capacity.h"
@@ -24,12 +23,7 @@ struct Held {
   }
   double gpus() const { return static_cast<double>(rate) / 1e6; }
   /// The largest part that it is of any of `all`; 0: there is nothing of what it has.
-  double dominant_of(const Held& all) const {
-    const auto part = [](int64_t some, int64_t whole) {
-      return whole > 0 ? static_cast<double>(some) / static_cast<double>(whole) : 0;
-    };
-    return std::max({part(gpu_milli, all.gpu_milli), part(cpus, all.cpus), part(mem_mb, all.mem_mb)});
-  }
+  double dominant_of(const Held& all) const;
 };
 
 /// As parts of `all`.

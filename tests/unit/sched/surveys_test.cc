@@ -363,30 +363,55 @@ TEST_F(ByNode, NobodyGoesWhomAnotherPlaceSpares) {
   EXPECT_EQ(preempted.size(), 2U);
 }
 
-/// In the order of the jobs those of forty nodes come before eight of one: they are not put on trial.
-TEST(ByNodeAtLarge, TakesFewSteps) {
-  Cluster c(40, testing::machine(16, 8, 64'000));
-  Policy policy;
-  policy.pool_orders = pools({{"main", "srtf"}});
-  c.apply(PolicySet{policy});
-  for (uint32_t i = 0; i < 320; ++i) {
-    PendingJob j = job_of(i + 1, 1);
-    j.time_limit = base::minutes(9000 - i);
-    model::NodeShare share;
-    share.node = base::NodeId(1 + i % 40);
-    share.gpus.insert(i / 40), share.cores.insert(i / 40);
-    share.tasks = share.cpus = 1;
-    c.apply(JobPlaced{j.id, "main", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(j)});
+/// Forty nodes, on which jobs of a GPU each run; those of one node stand far apart in the order, and all yield.
+class ByNodeAtLarge : public ::testing::Test {
+ protected:
+  Cluster c{40, testing::machine(16, 8, 64'000)};
+
+  void SetUp() override {
+    Policy policy;
+    policy.pool_orders = pools({{"main", "srtf"}});
+    c.apply(PolicySet{policy});
+    for (uint32_t i = 0; i < 320; ++i) {
+      PendingJob j = job_of(i + 1, 1);
+      j.time_limit = base::minutes(9000 - i);
+      model::NodeShare share;
+      share.node = base::NodeId(1 + i % 40);
+      share.gpus.insert(i / 40), share.cores.insert(i / 40);
+      share.tasks = share.cpus = 1;
+      c.apply(JobPlaced{j.id, "main", {{share}}, at(0), Time::never(), std::make_shared<const PendingJob>(j)});
+    }
   }
-  PendingJob wide = job_of(1000, 8);
-  wide.time_limit = base::minutes(10);
-  c.apply(JobQueued{wide});
+  void wants(uint32_t id, uint32_t gpus) {
+    PendingJob j = job_of(id, gpus);
+    j.time_limit = base::minutes(10 + id);  // each in a class of its own
+    c.apply(JobQueued{j});
+  }
+  static size_t gone(const Plan& p) {
+    size_t out = 0;
+    for (const Group& g : p.groups)
+      for (const Decision& d : g.decisions) out += std::holds_alternative<Preempt>(d);
+    return out;
+  }
+};
+
+TEST_F(ByNodeAtLarge, OnlyThoseOfOneNodeAreTriedAndTheSearchIsPaidFor) {
+  wants(1000, 8);
   const Plan p = plan(c.view, at(30), {});
-  size_t gone = 0;
-  for (const Group& g : p.groups)
-    for (const Decision& d : g.decisions) gone += std::holds_alternative<Preempt>(d);
-  EXPECT_EQ(gone, 8U);
+  EXPECT_EQ(gone(p), 8U);
   EXPECT_LT(p.placements, 100U) << "the search in their order puts 281 on trial, two in a step";
+  EXPECT_GT(p.placements, 40U) << "281 are asked and looked at";
+}
+
+TEST_F(ByNodeAtLarge, APassInWhichManyYieldEndsEarly) {
+  for (uint32_t id = 1001; id <= 1005; ++id) wants(id, 1);
+  Budget budget;
+  budget.starts = 40;
+  const Plan cut = plan(c.view, at(30), budget);
+  EXPECT_TRUE(cut.exhausted) << "each exchange counts as twenty starts";
+  EXPECT_EQ(gone(cut), 2U);
+  budget.starts = 1'000;
+  EXPECT_EQ(gone(plan(c.view, at(30), budget)), 5U);
 }
 
 /// It asks for one CPU, and would be given as many as go with a GPU: only then the limit is in the way.
