@@ -13,6 +13,7 @@ namespace gw::cmds {
 struct AllocOptions {
   BatchOptions job;
   std::string chdir;
+  std::string from_offer;  ///< Empty: of no offer.
   bool no_shell = false, shell_on_node = false, preemptible = false, test_only = false, quiet = false, ignored = false;
   std::optional<bool> bell;  ///< Not given: after a wait.
   std::optional<uint32_t> immediate_seconds;

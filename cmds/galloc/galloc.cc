@@ -10,6 +10,7 @@
 
 #include "client/options/in_effect.h"
 #include "cmds/galloc/alloc_session.h"
+#include "cmds/galloc/offer.h"
 #include "cmds/request/batch_script.h"
 #include "cmds/request/components.h"
 #include "cmds/request/job_values.h"
@@ -108,6 +109,25 @@ Result<wire::SubmitRequest> make_request(const Program& program, const AllocOpti
   return submit;
 }
 
+void add_bell_options(std::vector<Option>& t, AllocOptions& o) {
+  t.push_back(
+      {"bell", 0, Arg::kNone, {}, "ring the terminal's bell when it starts", "BELL", kPlain, [&o](Text) -> Status {
+         o.bell = true;
+         return {};
+       }});
+  t.push_back({"no-bell",
+               0,
+               Arg::kNone,
+               {},
+               "never ring (default: after 10 s of waiting)",
+               "NO_BELL",
+               kPlain,
+               [&o](Text) -> Status {
+                 o.bell = false;
+                 return {};
+               }});
+}
+
 }  // namespace
 
 std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, base::Time now) {
@@ -116,6 +136,15 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
   add_allocation_options(t, o.job, now);
   t.push_back(
       {"chdir", 'D', Arg::kRequired, "DIR", "run the command there", {}, kRaw, text_of_job(o.chdir, "-D/--chdir")});
+  t.push_back(
+      {"from-offer",
+       0,
+       Arg::kRequired,
+       "ID",
+       "take up what `gangway offers` lists by that ID: its nodes and GPUs, as long as it lasts, at once or not at all",
+       {},
+       kPlain,
+       text_of_job(o.from_offer, "--from-offer")});
   t.push_back({"no-shell",
                0,
                Arg::kNone,
@@ -141,22 +170,7 @@ std::vector<Option> alloc_table(AllocOptions& o, client::CommonFlags& flags, bas
                kPlain,
                sets(o.test_only)});
   add_waiting_options(t, o.immediate_seconds, o.preemptible);
-  t.push_back(
-      {"bell", 0, Arg::kNone, {}, "ring the terminal's bell when it starts", "BELL", kPlain, [&o](Text) -> Status {
-         o.bell = true;
-         return {};
-       }});
-  t.push_back({"no-bell",
-               0,
-               Arg::kNone,
-               {},
-               "never ring (default: after 10 s of waiting)",
-               "NO_BELL",
-               kPlain,
-               [&o](Text) -> Status {
-                 o.bell = false;
-                 return {};
-               }});
+  add_bell_options(t, o);
   t.push_back({"quiet", 'Q', Arg::kNone, {}, "no notes", {}, kPlain, sets(o.quiet)});
   t.push_back({"verbose",
                'v',
@@ -202,6 +216,18 @@ client::CommandDoc alloc_doc() {
   return d;
 }
 
+/// What an offer says of the job, put behind what was said.
+Status take_offer(const Program& program, AllocOptions& o, const std::vector<Option>& table) {
+  wire::ApiRequest request;
+  wire::ListOffersRequest& list = *request.mutable_list_offers();
+  list.set_qos(o.job.spec.qos);
+  GW_TRY(connection, client::connect(program));
+  GW_TRY(reply, connection.call(std::move(request)));
+  GW_TRY(words, words_of_offer(o, reply.list_offers()));
+  const auto read = client::parse_options(table, words);
+  return read ? Status{} : base::pass(read);
+}
+
 int run_galloc(const Program& called, Args args) {
   AllocOptions o;
   client::CommonFlags flags;
@@ -214,8 +240,15 @@ int run_galloc(const Program& called, Args args) {
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(called, read.error());
   CommandLine line{{}, std::move(parsed.operands)};
+  const bool has_components = !line.operands.empty() && line.operands.front() == ":";
+  if (!o.from_offer.empty()) {
+    const Status taken = has_components
+                             ? base::invalid("an offer is for one component", "leave out --from-offer, or `:`")
+                             : take_offer(called, o, table);
+    if (!taken) return failed(called, taken.error());
+  }
   std::vector<BatchOptions> components{o.job};
-  if (!line.operands.empty() && line.operands.front() == ":") {
+  if (has_components) {
     auto split = split_components(table, args);
     auto several = split ? read_components(o, *split, now) : base::pass(split);
     if (!several) return failed(called, several.error());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/job.h"
+#include "sched/cycle/plan.h"
 #include "sched/view/view.h"
 #include "store/rows.h"
 #include "wire/api.pb.h"
@@ -142,10 +143,11 @@ struct TakeSnapshot {
   ConnId conn = 0;
   uint64_t request_id = 0;
 };
-/// Answer from the scheduler's view, between two passes: `request` is show_shares or explain_quota.
+/// Answer from the scheduler's view, between two passes: `request` is show_shares, explain_quota or list_offers.
 struct AskScheduler {
   ConnId conn = 0;
   wire::ApiRequest request;
+  std::vector<sched::PlannedStart> planned = {};  ///< Of the last plan; for list_offers.
 };
 /// Answer with what the scheduler would do with a job, and would if it asked for something else: `asked[0]` is the job
 /// as it is, the others are as the offers of `reply` have it, which is complete but for the outlooks. Between passes,

@@ -113,6 +113,8 @@ bool are_orders_good(const config::Config& c, const sched::Policy& policy) {
   std::map<std::string, const sched::Order*> orders = {{c.order, policy.order.get()}};
   for (const auto& [partition, chosen] : policy.pool_orders)
     orders.emplace(fmt::format("{} of partition {}", chosen.name, partition), chosen.order.get());
+  for (const auto& [qos, chosen] : policy.qos_orders)
+    orders.emplace(fmt::format("{} of QOS {}", chosen.name, qos), chosen.order.get());
   bool is_good = true;
   for (const auto& [name, order] : orders) {
     if (order == nullptr) continue;

@@ -28,10 +28,13 @@ base::Status set_policy(const config::Config& config, sched::Policy& policy) {
     error.what = "scheduler.order: " + error.what;
     return tl::unexpected(std::move(error));
   }
-  GW_TRY(pools, sched::choose_pool_orders(config.partitions, config.order, [&](const auto& name, const auto& weights) {
-           return orders.choose(name, weights);
-         }));
+  const auto choose = [&](const auto& name, const auto& weights) { return orders.choose(name, weights); };
+  GW_TRY(pools, sched::choose_pool_orders(config.partitions, config.order, choose));
   policy.pool_orders = std::move(pools);
+  for (const auto& [qos, own] : config.qos_orders) {
+    GW_TRY(chosen, sched::choose_qos_order(qos, own.order, own.weights, choose));
+    policy.qos_orders[qos] = std::move(chosen);
+  }
   policy.quantum = config.quantum;
   policy.fit = config.fit;
   policy.max_planned_starts = config.reservations;

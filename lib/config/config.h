@@ -136,6 +136,12 @@ struct Config {
   /// "partition_defaults.lease", "scheduler.fit".
   std::map<std::string, uint32_t> lines;
   std::vector<model::Qos> qos;  ///< Always holds default_qos.
+  /// Of the jobs of a QOS, by its name. Not kept with the QOS, since an order is loaded with the file.
+  struct QosOrder {
+    std::string order;
+    std::map<std::string, double> weights;
+  };
+  std::map<std::string, QosOrder> qos_orders;
   std::vector<std::string> plugin_dirs;
   std::vector<std::string> warnings;  ///< Said once at load: fit for people.
 };

@@ -1,6 +1,9 @@
 // The tables of keys. See keys.h.
 #include "config/keys.h"
 
+#include <array>
+#include <utility>
+
 #include "base/text.h"
 #include "model/partition_keys.h"
 
@@ -525,6 +528,26 @@ const Key<model::Qos> kQosKeys[] = {
      [](model::Qos& q) -> Ref { return &q.operators; }},
 };
 
+template <size_t i>
+Ref kept_with_qos(QosEntry& e) {
+  return kQosKeys[i].at(e.q);
+}
+
+/// All of those, and what is loaded with the file.
+template <size_t... i>
+std::array<Key<QosEntry>, sizeof...(i) + 2> entry_keys(std::index_sequence<i...>) {
+  return {
+      Key<QosEntry>{kQosKeys[i].info, kept_with_qos<i>}...,
+      Key<QosEntry>{{"order", Kind::kName, kLive,
+                     "Which of its jobs is next, in all partitions but those with turns: an order of docs/policies.md, "
+                     "or the name of a plug-in. Not inherited. Empty: the partition's."},
+                    [](QosEntry& e) -> Ref { return &e.order; }},
+      Key<QosEntry>{{"order_weights", Kind::kWeights, kLive,
+                     "Weights of that order by name. Those left out are its own.", -kMaxWeight, kMaxWeight},
+                    [](QosEntry& e) -> Ref { return &e.order_weights; }}};
+}
+const auto kQosEntryKeys = entry_keys(std::make_index_sequence<std::size(kQosKeys)>());
+
 }  // namespace
 
 PartitionEntry entry_of(const model::Partition& p) {
@@ -544,5 +567,6 @@ std::span<const Key<NodeEntry>> node_keys() { return kNodeKeys; }
 std::span<const Key<model::SwitchConfig>> switch_keys() { return kSwitchKeys; }
 std::span<const Key<PartitionEntry>> partition_keys() { return kPartitionKeys; }
 std::span<const Key<model::Qos>> qos_keys() { return kQosKeys; }
+std::span<const Key<QosEntry>> qos_entry_keys() { return kQosEntryKeys; }
 
 }  // namespace gw::config

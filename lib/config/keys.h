@@ -90,6 +90,12 @@ struct PartitionEntry {
   std::optional<base::Duration> time_slice;  ///< Short for an order, its quantum, and GPUs that are shared by turns.
 };
 PartitionEntry entry_of(const model::Partition& p);
+/// An entry of `qos:`: what is kept with the QOS, and what holds as long as the file says so.
+struct QosEntry {
+  model::Qos q;
+  std::string order;
+  std::map<std::string, double> order_weights;
+};
 /// Keys of partition_keys() that stand in the map `partition_defaults`, too.
 bool is_partition_default(std::string_view name);
 
@@ -97,7 +103,9 @@ std::span<const Key<Config>> config_keys();
 std::span<const Key<NodeEntry>> node_keys();
 std::span<const Key<model::SwitchConfig>> switch_keys();
 std::span<const Key<PartitionEntry>> partition_keys();
+/// Of what is kept with it; and all, as the file has them.
 std::span<const Key<model::Qos>> qos_keys();
+std::span<const Key<QosEntry>> qos_entry_keys();
 
 /// Reads a value into its place; mistakes are told to `problems`, and the place is left as it was.
 void read_value(const KeyInfo& key, Ref to, const Value& value, Problems& problems);

@@ -124,6 +124,15 @@ void add_default_qos(const Value& root, Config& c, std::span<const std::string> 
   c.qos.push_back(qos);
 }
 
+void take_order(const QosEntry& entry, const Value& item, Config& c, Problems& problems) {
+  if (entry.order.empty() && !entry.order_weights.empty())
+    problems.error(place_of(item, "order_weights"), "weights of no order", "write `order: NAME`, too");
+  if (entry.order.empty()) return;
+  check_order(place_of(item, "order"), entry.order, place_of(item, "order_weights"), entry.order_weights,
+              !c.plugin_dirs.empty(), problems);
+  c.qos_orders[entry.q.name] = {entry.order, entry.order_weights};
+}
+
 }  // namespace
 
 void read_nodes(const Value& root, Config& c, Problems& problems) {
@@ -141,9 +150,10 @@ void read_qos(const Value& root, Config& c, Problems& problems) {
   std::unordered_map<std::string, uint32_t> lines;
   std::span<const Value> items = list_items(root, "qos", problems);
   for (const Value& item : items) {
-    model::Qos qos;
+    QosEntry entry;
+    const model::Qos& qos = entry.q;
     if (item.kind == Value::Kind::kMap)
-      read_map(qos_keys(), "", item, qos, problems);
+      read_map(qos_entry_keys(), "", item, entry, problems);
     else
       problems.error(item, "an entry of qos is a map", "write `- name: NAME`");
     if (qos.name.empty()) {
@@ -152,11 +162,13 @@ void read_qos(const Value& root, Config& c, Problems& problems) {
       continue;
     }
     auto [first, is_new] = lines.emplace(qos.name, item.line);
-    if (is_new)
+    if (is_new) {
       c.qos.push_back(qos);
-    else
+      take_order(entry, item, c, problems);
+    } else {
       problems.error(item, fmt::format("QOS {} is defined twice, first in line {}", qos.name, first->second),
                      "leave one");
+    }
   }
   std::vector<std::string> names;
   for (const model::Qos& q : c.qos) names.push_back(q.name);

@@ -43,6 +43,8 @@ struct ScenarioNode {
 
 struct ScenarioQos : model::Qos {
   Place place;
+  std::string order;  ///< Of its jobs; empty: the partition's.
+  std::map<std::string, double> order_weights;
 };
 
 /// What is not given is the scheduler's own default.
@@ -108,6 +110,7 @@ struct ScenarioJob {
   std::optional<base::Duration> started;  ///< Of a running job; not given: just before the start.
   std::optional<base::Duration> submit;   ///< Not given: at the start; of a running job: when it started.
   base::Duration run_time = base::kUnlimited;
+  std::optional<base::Duration> told_time;  ///< What orders are told of that; not given: nothing.
   base::Duration time_limit = base::kUnlimited;
   base::Duration time_min = {};
   std::optional<base::Duration> deadline;

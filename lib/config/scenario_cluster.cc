@@ -176,6 +176,10 @@ void read_one_qos(const Value& item, std::map<std::string, uint32_t>& lines, Sce
   qos.max_jobs = line.max_jobs;
   qos.max_jobs_per_user = line.max_jobs_per_user;
   qos.preempt_children = line.preempt_children;
+  if (line.order.empty() && !line.order_weights.empty())
+    reading.problems.error(place_of(item, "order_weights"), "weights of no order", "write `order: NAME`, too");
+  qos.order = line.order;
+  qos.order_weights = line.order_weights;
   c.qos.push_back(std::move(qos));
 }
 

@@ -265,6 +265,7 @@ class JobReader {
     if (!key.empty()) job.submit = offset(key == "submit" ? line.submit : line.submitted, true, item, key);
     if (!line.run_time.empty() && line.run_time != "UNLIMITED")
       job.run_time = offset(line.run_time, false, item, "run_time");
+    if (!line.told_time.empty()) job.told_time = offset(line.told_time, false, item, "told_time");
     if (!line.deadline.empty()) job.deadline = offset(line.deadline, false, item, "deadline");
     job.time_limit = line.time_limit;
     job.time_min = line.time_min;

@@ -159,6 +159,11 @@ const Key<QosLine> kQosLines[] = {
     of<QosLine>(
         Kind::kBool, "preempt_children", [](QosLine& q) -> Ref { return &q.preempt_children; },
         "Jobs of this QOS itself may take from its descendants."),
+    of<QosLine>(
+        Kind::kName, "order", [](QosLine& q) -> Ref { return &q.order; },
+        "Which of its jobs is next; the partition's if not given. See policies.md."),
+    {{"order_weights", Kind::kWeights, kLive, "Weights of that order.", -kBillion, kBillion},
+     [](QosLine& q) -> Ref { return &q.order_weights; }},
 };
 
 const Key<ReservationLine> kReservationLines[] = {
@@ -274,6 +279,9 @@ const Key<JobLine> kJobLines[] = {
         "time_min", [](JobLine& j) -> Ref { return &j.time_min; },
         "So far may the limit be cut in order to start sooner."),
     text<JobLine>(
+        "told_time", [](JobLine& j) -> Ref { return &j.told_time; },
+        "How long it tells orders by durations that it runs, which need not be true; not given: they know the limit."),
+    text<JobLine>(
         "deadline", [](JobLine& j) -> Ref { return &j.deadline; },
         "By when it must have ended; once it cannot, it is ended."),
     number<JobLine>(
@@ -330,9 +338,10 @@ constexpr std::string_view kNotSimulated[] = {"allow_users", "allow_groups", "al
                                               "deny_users",  "lease",        "grace"};
 
 // Times are texts in the table, since they have signs; read_offset() reads them.
-constexpr std::string_view kTimes[] = {"usage_half_life", "grace",    "patience",  "reclaim_delay_max", "min_runtime",
-                                       "max_wall",        "start",    "end",       "duration",          "every",
-                                       "started",         "submit",   "submitted", "run_time",          "deadline",
+constexpr std::string_view kTimes[] = {"usage_half_life", "grace",    "patience",  "reclaim_delay_max",
+                                       "min_runtime",     "max_wall", "start",     "end",
+                                       "duration",        "every",    "started",   "submit",
+                                       "submitted",       "run_time", "told_time", "deadline",
                                        "started_at",      "ended_at", "quantum"};
 
 std::string value_text(const KeyInfo& key) {

@@ -33,7 +33,8 @@ struct PolicyLine {
   bool consolidate = false, preempt = false;
 };
 struct QosLine {
-  std::string name, parent, description, min_runtime, grace, patience, max_wall;
+  std::string name, parent, description, min_runtime, grace, patience, max_wall, order;
+  std::map<std::string, double> order_weights;
   uint32_t weight = 1, max_jobs = 0, max_jobs_per_user = 0;
   int64_t priority = 0;
   bool preempt_children = false;
@@ -57,7 +58,7 @@ struct AskLine {
 struct JobLine {
   std::vector<std::string> names;
   std::string qos, user, state = "pending", reservation, on_preempt;
-  std::string started, submit, submitted, run_time, deadline, dependency;
+  std::string started, submit, submitted, run_time, told_time, deadline, dependency;
   uint32_t min_tasks = 0, throttle = 0;
   int64_t priority = 50;
   int32_t nice = 0;

@@ -45,11 +45,21 @@ std::vector<NodeEntry> group_nodes(const std::vector<model::NodeConfig>& nodes) 
 std::string name_of(const NodeEntry& entry) { return show(node_keys()[0], entry); }
 std::string name_of(const model::SwitchConfig& line) { return line.name; }
 std::string name_of(const PartitionEntry& entry) { return entry.p.name; }
-std::string name_of(const model::Qos& qos) { return qos.name; }
+std::string name_of(const QosEntry& entry) { return entry.q.name; }
 
 std::vector<PartitionEntry> partition_entries(const Config& c) {
   std::vector<PartitionEntry> entries;
   for (const auto& p : c.partitions) entries.push_back(entry_of(p));
+  return entries;
+}
+
+std::vector<QosEntry> qos_entries(const Config& c) {
+  std::vector<QosEntry> entries;
+  for (const model::Qos& q : c.qos) {
+    const auto own = c.qos_orders.find(q.name);
+    entries.push_back(own == c.qos_orders.end() ? QosEntry{q, {}, {}}
+                                                : QosEntry{q, own->second.order, own->second.weights});
+  }
   return entries;
 }
 
@@ -218,7 +228,8 @@ std::vector<Change> changes_of(const Config& before, const Config& after) {
   add_changes_of_defaults(changes, before, after);
   for (Change& c : list_changes("partitions", partition_keys(), partition_entries(before), partition_entries(after)))
     changes.push_back(std::move(c));
-  for (Change& c : list_changes("qos", qos_keys(), before.qos, after.qos)) changes.push_back(std::move(c));
+  for (Change& c : list_changes("qos", qos_entry_keys(), qos_entries(before), qos_entries(after)))
+    changes.push_back(std::move(c));
   return changes;
 }
 
@@ -264,7 +275,7 @@ std::vector<std::pair<std::string, std::string>> entries(const Config& c) {
     if (is_partition_default(key.info.name))
       out.emplace_back(fmt::format("partition_defaults.{}", key.info.name), show(key, defaults));
   add_pairs(out, "partitions", partition_keys(), partition_entries(c));
-  add_pairs(out, "qos", qos_keys(), c.qos);
+  add_pairs(out, "qos", qos_entry_keys(), qos_entries(c));
   return out;
 }
 
@@ -275,7 +286,7 @@ std::string dump(const Config& c) {
   dump_list(out, "network", switch_keys(), c.switches);
   dump_partition_defaults(out, c);
   dump_list(out, "partitions", partition_keys(), partition_entries(c));
-  dump_list(out, "qos", qos_keys(), c.qos);
+  dump_list(out, "qos", qos_entry_keys(), qos_entries(c));
   return out;
 }
 
@@ -298,7 +309,7 @@ std::vector<ReferenceRow> reference_rows() {
   add_reference(rows, "nodes", node_keys());
   add_reference(rows, "network", switch_keys());
   add_reference(rows, "partitions", partition_keys());
-  add_reference(rows, "qos", qos_keys());
+  add_reference(rows, "qos", qos_entry_keys());
   return rows;
 }
 

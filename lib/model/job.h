@@ -19,6 +19,7 @@
 #include "model/contract.h"
 #include "model/dependency.h"
 #include "model/job_state.h"
+#include "model/progress.h"
 #include "model/request.h"
 #include "model/run_use.h"
 #include "model/wait_split.h"
@@ -284,6 +285,7 @@ struct Job {
   uint32_t preemptions = 0;             ///< Runs that were ended so that others had room.
   uint64_t lost_gpu_ms = 0;             ///< Milliseconds of whole GPUs whose work was lost by preemptions.
   Service service = {};                 ///< What orders by attained service go by.
+  Progress progress = {};               ///< What it told of that.
   WaitSplit waited = {};                ///< Before its runs, without a wait that has not come to an end.
   std::string last_failure;  ///< Why the last run did not come to its own end, for people; empty if none did.
 

@@ -149,6 +149,14 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
                     written.partitions, written.policy.order.value_or("fifo_skip"),
                     [&](const auto& name, const auto& weights) { return chosen(make_order, name, weights); }));
   cluster.policy.pool_orders = std::move(pools);
+  for (const config::ScenarioQos& q : written.qos) {
+    if (q.order.empty()) continue;
+    auto own = sched::choose_qos_order(q.name, q.order, q.order_weights, [&](const auto& name, const auto& weights) {
+      return chosen(make_order, name, weights);
+    });
+    if (!own) return tl::unexpected(at(q.place, own.error()));
+    cluster.policy.qos_orders[q.name] = std::move(*own);
+  }
   GW_TRY_STATUS(add_nodes(written, load, cluster));
   cluster.network = written.network;
   cluster.qos = {written.qos.begin(), written.qos.end()};

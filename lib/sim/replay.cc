@@ -121,7 +121,9 @@ class JobMaker {
       : written_(written), cluster_(cluster), options_(options), path_(path), largest_(largest_of(cluster)) {
     for (const auto& q : written.qos) qos_.push_back(q.name);
     for (const auto& p : written.partitions) partitions_.push_back(p.name);
-    tells_work_ = sched::Orders(cluster.policy.order, cluster.policy.pool_orders).needs().durations;
+    tells_work_ = sched::Orders(cluster.policy.order, cluster.policy.pool_orders, {}, {}, cluster.policy.qos_orders)
+                      .needs()
+                      .durations;
   }
 
   base::Result<SimJob> make(const TraceJob& row, Users& users) const {
@@ -218,6 +220,10 @@ base::Status set_order(const ReplayOptions& options, const sched::MakeOrder& mak
   for (model::Partition& p : written.partitions) {
     p.order.clear();
     p.order_weights.clear();
+  }
+  for (config::ScenarioQos& q : written.qos) {
+    q.order.clear();
+    q.order_weights.clear();
   }
   // The file's weights are for the file's order.
   const bool is_other = policy.order && !options.order.empty() && *policy.order != options.order;

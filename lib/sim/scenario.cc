@@ -93,6 +93,8 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
     SimJob job;
     job.name = written.name;
     job.work = written.run_time;
+    job.told = written.told_time;
+    if (job.told) job.job.remaining = *job.told;
     sched::PendingJob& p = job.job;
     p.request = written.asks.request;
     if (written.min_tasks > 0) {

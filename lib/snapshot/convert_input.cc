@@ -50,20 +50,37 @@ Result<sched::Weights> weights_from(const WireWeights& from) {
   return out;
 }
 
-wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
-  const auto& [order, weights, version, pools, services, quantum, fit, reservations, grace, reclaim, preempts, moves,
-               candidates, fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] = policy;
-  wire::SnapshotPolicy w;
-  w.set_order(order ? std::string(order->name()) : order_name);
-  w.set_order_version(version);
-  set_weights(w.mutable_order_weights(), weights);
-  for (const auto& [partition, chosen] : pools) {
-    wire::SnapshotPoolOrder* pool = w.add_pool_orders();
-    pool->set_partition(partition);
+using WireOrders = google::protobuf::RepeatedPtrField<wire::SnapshotPoolOrder>;
+
+void set_orders(WireOrders* to, const sched::PoolOrders& from) {
+  for (const auto& [name, chosen] : from) {
+    wire::SnapshotPoolOrder* pool = to->Add();
+    pool->set_name(name);
     pool->set_order(chosen.name);
     pool->set_order_version(chosen.version);
     set_weights(pool->mutable_order_weights(), chosen.weights);
   }
+}
+
+Result<sched::PoolOrders> orders_from(const WireOrders& from) {
+  sched::PoolOrders out;
+  for (const wire::SnapshotPoolOrder& pool : from) {
+    GW_TRY(own, weights_from(pool.order_weights()));
+    out[pool.name()] = {pool.order(), std::move(own), pool.order_version()};
+  }
+  return out;
+}
+
+wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
+  const auto& [order, weights, version, pools, own_of_qos, services, quantum, fit, reservations, grace, reclaim,
+               preempts, moves, candidates, fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] =
+      policy;
+  wire::SnapshotPolicy w;
+  w.set_order(order ? std::string(order->name()) : order_name);
+  w.set_order_version(version);
+  set_weights(w.mutable_order_weights(), weights);
+  set_orders(w.mutable_pool_orders(), pools);
+  set_orders(w.mutable_qos_orders(), own_of_qos);
   w.mutable_services()->Add(services.begin(), services.end());
   w.set_quantum_us(quantum.us);
   w.set_fit(static_cast<uint32_t>(fit));
@@ -86,10 +103,10 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   policy.order_version = w.order_version();
   GW_TRY(weights, weights_from(w.order_weights()));
   policy.order_weights = std::move(weights);
-  for (const wire::SnapshotPoolOrder& pool : w.pool_orders()) {
-    GW_TRY(own, weights_from(pool.order_weights()));
-    policy.pool_orders[pool.partition()] = {pool.order(), std::move(own), pool.order_version()};
-  }
+  GW_TRY(pools, orders_from(w.pool_orders()));
+  policy.pool_orders = std::move(pools);
+  GW_TRY(own_of_qos, orders_from(w.qos_orders()));
+  policy.qos_orders = std::move(own_of_qos);
   for (const double service : w.services()) {
     const bool ascends = policy.services.empty() || service >= policy.services.back();
     if (!std::isfinite(service) || service < 0 || !ascends)
@@ -303,9 +320,9 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
-               time_min, deadline, remaining, attained, counted_at, reservation, preemptible, may_move, components,
-               whole, most_tasks, grows_by_node, gang, preemptions, suspends, between_turns, saves_work, suspended,
-               licenses] = job;
+               time_min, deadline, remaining, overruns, attained, counted_at, reservation, preemptible, may_move,
+               components, whole, most_tasks, grows_by_node, gang, preemptions, suspends, between_turns, saves_work,
+               suspended, licenses] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -321,6 +338,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_time_min_us(time_min.us);
   w->set_deadline_us(deadline.us);
   w->set_remaining_us(remaining.us);
+  w->set_overruns_us(overruns.us);
   w->set_attained_us(attained.us);
   w->set_counted_at_us(counted_at.us);
   w->set_reservation(reservation);
@@ -361,6 +379,8 @@ Status read_times(const wire::SnapshotJob& w, sched::PendingJob& job) {
   job.time_limit = time_limit;
   job.time_min = time_min;
   job.remaining = remaining;
+  GW_TRY(overruns, time_from(w.overruns_us()));
+  job.overruns = overruns;
   GW_TRY(counted_at, time_from(w.counted_at_us()));
   job.counted_at = counted_at;
   if (w.attained_us() < 0) return damaged("a job has attained less than no service");

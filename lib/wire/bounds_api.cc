@@ -1,4 +1,5 @@
 // Rows of the table of bounds: requests of clients. See bounds.h.
+#include "model/progress.h"
 #include "model/qos.h"
 #include "wire/bounds_attributes.h"
 
@@ -334,6 +335,10 @@ constexpr FieldBound kExplainQuota[] = {text(1, "preemptor", kNameBytes, "QOS"),
                                         u32(3, "preemptor_job"), u32(4, "from_job")};
 constexpr MessageBounds kExplainQuotaBounds = {"ExplainQuotaRequest", {}, kExplainQuota};
 
+constexpr FieldBound kListOffers[] = {text(1, "qos", kNameBytes, "QOS"),
+                                      texts(2, "partitions", 1'000, kNameBytes, "partitions"), u32(3, "uid")};
+constexpr MessageBounds kListOffersBounds = {"ListOffersRequest", "gangway offers", kListOffers};
+
 constexpr FieldBound kTicket[] = {u32(1, "job_id"), u32(2, "step"), text(3, "client_key", kClientKeyBytes),
                                   flag(4, "watch")};
 constexpr MessageBounds kTicketBounds = {"TicketRequest", {}, kTicket};
@@ -347,6 +352,10 @@ constexpr FieldBound kStepUsage[] = {u32(1, "job_id"), list(u32(2, "steps", kAny
 constexpr MessageBounds kStepUsageBounds = {"StepUsageRequest", {}, kStepUsage};
 constexpr FieldBound kCheckpointed[] = {u32(1, "job_id")};
 constexpr MessageBounds kCheckpointedBounds = {"CheckpointedRequest", {}, kCheckpointed};
+constexpr FieldBound kProgress[] = {u32(1, "job_id"), u64(2, "step", model::kMostSteps, "steps of a job"),
+                                    u64(3, "of", model::kMostSteps, "steps of a job"),
+                                    u64(4, "rate_milli", model::kMostSteps, "rate of a job")};
+constexpr MessageBounds kProgressBounds = {"ProgressRequest", {}, kProgress};
 
 constexpr MessageBounds kShowConfigBounds = {"ShowConfigRequest", {}, {}};
 constexpr FieldBound kListEvents[] = {
@@ -449,6 +458,8 @@ constexpr FieldBound kApiRequest[] = {
     part(84, "revoke_tokens", kRevokeTokensBounds),
     part(85, "act_for", kActForBounds),
     part(86, "await_change", kAwaitChangeBounds),
+    part(87, "progress", kProgressBounds),
+    part(88, "list_offers", kListOffersBounds),
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ base::Result<model::JobSpec> from_wire(const JobSpec& s);
 
 StateMark to_wire(const model::StateMark& m);
 model::StateMark from_wire(const StateMark& m);
+model::Progress from_wire(const Progress& m);
 
 Outcome to_wire(const model::Outcome& o);
 /// Errors: a state that is no end (0 is taken as not set: COMPLETED), an unknown reason.

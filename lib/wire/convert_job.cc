@@ -241,6 +241,17 @@ base::Status phase_from(const JobStatus& w, model::Job& job, const NodeLookup& l
   return fail(ErrorCode::kProtocol, "a job status without a phase");
 }
 
+void set_progress(JobStatus& w, const model::Progress& p) {
+  if (p == model::Progress{}) return;
+  Progress* to = w.mutable_progress();
+  to->set_step(p.step);
+  to->set_of(p.of);
+  to->set_rate_milli(p.rate_milli);
+  to->set_told_us(p.told.us);
+  to->set_promised_us(p.promised.us);
+  to->set_has_overrun(p.has_overrun);
+}
+
 void set_unmet(JobStatus& w, const model::Dependency& unmet) {
   w.set_unmet_any(unmet.any);
   for (const model::DependencyTerm& term : unmet.terms) {
@@ -280,6 +291,12 @@ StateMark to_wire(const model::StateMark& m) {
 }
 
 model::StateMark from_wire(const StateMark& w) { return {w.root(), w.incarnation(), w.commit()}; }
+
+model::Progress from_wire(const Progress& w) {
+  const auto bounded = [](uint64_t n) { return std::min(n, model::kMostSteps); };
+  return {bounded(w.step()), bounded(w.of()),   bounded(w.rate_milli()),
+          {w.told_us()},     {w.promised_us()}, w.has_overrun()};
+}
 
 NodeShare to_wire(const model::NodeShare& s) {
   NodeShare w;
@@ -412,6 +429,7 @@ JobStatus stored_status(const model::Job& job) {
   w.set_derived_code(job.derived_exit.code);
   w.set_derived_signo(job.derived_exit.signo);
   set_waits(*w.mutable_waited(), job.waited);
+  set_progress(w, job.progress);
   if (job.service == model::Service{}) return w;
   w.mutable_service()->set_done_us(job.service.done.us);
   w.mutable_service()->set_rate(job.service.rate);
@@ -449,6 +467,7 @@ base::Status status_from_wire(const JobStatus& w, model::Job& job, const NodeLoo
   job.derived_exit = {w.derived_code(), w.derived_signo()};
   job.waited = waits_from(w.waited());
   job.service = {base::microseconds(w.service().done_us()), w.service().rate(), base::Time{w.service().since_us()}};
+  job.progress = from_wire(w.progress());
   return unmet_from_wire(w, job.unmet);
 }
 

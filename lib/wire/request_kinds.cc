@@ -18,6 +18,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kUpdateJob:
     case Kind::kJobAction:
     case Kind::kCheckpointed:
+    case Kind::kProgress:
     case Kind::kListPriorities:
     case Kind::kCreateStep:
     case Kind::kTicket:
@@ -39,6 +40,7 @@ constexpr bool is_kind(ApiRequest::KindCase kind) {
     case Kind::kListQuotas:
     case Kind::kShowShares:
     case Kind::kExplainQuota:
+    case Kind::kListOffers:
     case Kind::kPing:
     case Kind::kShowConfig:
     case Kind::kReconfigure:

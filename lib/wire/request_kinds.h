@@ -67,6 +67,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kAmendJob, "amend_job", kOwnJobs, kChanges},
     {Kind::kNotifyJob, "notify_job", kOwnJobs},
     {Kind::kCheckpointed, "checkpointed", kOwnJobs, kChanges},
+    {Kind::kProgress, "progress", kOwnJobs, kChanges},
     {Kind::kListPriorities, "list_priorities", kEverybody},
 
     // Who may only watch a step, and who begins one, the handlers ask.
@@ -93,6 +94,7 @@ inline constexpr std::array kAll = std::to_array<RequestRow>({
     {Kind::kListQuotas, "list_quotas", kEverybody},
     {Kind::kShowShares, "show_shares", kEverybody},
     {Kind::kExplainQuota, "explain_quota", kEverybody},
+    {Kind::kListOffers, "list_offers", kEverybody},  // of QOS and partitions that one may use
 
     {Kind::kPing, "ping", kEverybody, kReads, Answer::kAtOnce, WhileUnwritable::kAnswered},
     // It tells no more than the counts of a ping.

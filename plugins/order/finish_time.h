@@ -37,6 +37,8 @@ class FinishTimes {
   /// The same by the time that it would take alone: 1 for who never waits.
   double rho(const JobFacts& facts) const {
     const double had = base::in_seconds(facts.attained) - base::in_seconds(in_lease(facts)) * facts.gpus;
+    const Time overruns = facts.job.overruns;
+    if (overruns && overruns <= lease_start(facts.now)) return 0;  // it told less than was true
     const double ideal = std::max(had, 0.0) / std::max(facts.asked, 1e-3) + remaining(facts);
     return std::min(end_of(facts) / std::max(ideal, kLeastIdeal), 1e8);
   }
@@ -51,9 +53,9 @@ class FinishTimes {
   }
   /// When the lease began. Who runs on past what was told of it needed nothing more then either.
   double remaining(const JobFacts& facts) const {
-    if (facts.remaining == base::kUnlimited) return 0;
-    if (!facts.is_running) return base::in_seconds(facts.remaining);
     const Duration told = facts.job.remaining != base::kUnlimited ? facts.job.remaining : facts.job.time_limit;
+    if (told == base::kUnlimited) return 0;
+    if (!facts.is_running) return base::in_seconds(told);
     const Duration had = std::max(lease_start(facts.now), facts.since) - facts.since;
     return base::in_seconds(std::max(told - had, Duration{}));
   }

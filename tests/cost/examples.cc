@@ -55,7 +55,7 @@ class Requests {
     add("wait_job", kFirstUid, wait);
   }
   void jobs() {
-    ApiRequest cancel, update, action, amend, notify, checkpointed;
+    ApiRequest cancel, update, action, amend, notify, checkpointed, progress;
     cancel.mutable_cancel()->mutable_filter()->add_ids(w_.waiting.value);
     add("cancel", kFirstUid, cancel);
     update.mutable_update_job()->add_ids(w_.waiting.value);
@@ -76,6 +76,11 @@ class Requests {
     add("why_job", kFirstUid, why);
     checkpointed.mutable_checkpointed()->set_job_id(w_.running.value);
     add("checkpointed", kFirstUid, checkpointed);
+    progress.mutable_progress()->set_job_id(w_.running.value);
+    progress.mutable_progress()->set_step(1'000);
+    progress.mutable_progress()->set_of(10'000);
+    progress.mutable_progress()->set_rate_milli(3'200);
+    add("progress", kFirstUid, progress);
   }
   void nodes() {
     ApiRequest list, update;
@@ -136,6 +141,9 @@ class Requests {
     explain.mutable_explain_quota()->set_preemptor("q0");
     explain.mutable_explain_quota()->set_from("q1");
     add("explain_quota", kFirstUid, explain);
+    ApiRequest offers;
+    offers.mutable_list_offers();
+    add("list_offers", kFirstUid, offers);
   }
   void steps() {
     ApiRequest create, ticket, list, signal, usage, end;

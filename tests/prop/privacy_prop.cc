@@ -185,6 +185,8 @@ std::vector<wire::ApiRequest> questions() {
   add().mutable_show_shares()->set_all_jobs(true);
   add().mutable_explain_quota()->set_preemptor("one");
   out.back().mutable_explain_quota()->set_from("two");
+  add().mutable_list_offers();
+  add().mutable_list_offers()->set_qos("two");
   add().mutable_show_config();
   add().mutable_show_figures();
   add().mutable_list_events();
@@ -229,6 +231,8 @@ std::vector<wire::ApiRequest> questions_about(uint32_t id) {
   add().mutable_notify_job()->set_id(id);
   out.back().mutable_notify_job()->set_text("hello");
   add().mutable_checkpointed()->set_job_id(id);
+  add().mutable_progress()->set_job_id(id);
+  out.back().mutable_progress()->set_step(7);
   add().mutable_ticket()->set_job_id(id);
   add().mutable_signal_step()->set_job_id(id);
   add().mutable_end_allocation()->set_job_id(id);

@@ -44,6 +44,7 @@ PendingJob random_job(uint32_t id, Time now) {
   job.qos_priority = job.qos == "high" ? 10 : 0;
   job.nice = pick(-2, 2);
   job.attained = base::seconds(pick(0, 3) * 60);
+  if (one_in(4)) job.overruns = base::Time{1} + base::minutes(pick(0, 9));
   if (one_in(3)) job.counted_at = now;
   job.submitted = at(-pick(0, 50));
   job.eligible = now;
@@ -83,6 +84,11 @@ sched::Policy random_policy() {
     sched::ChosenOrder& own = policy.pool_orders[partition];
     own = {any(), {}, "w", {}};
     if (own.name == "las2d") own.weights = {{"queue_1", 0.01 * pick(1, 5)}, {"promote", pick(0, 2)}};
+    own.order = *sched::make_order(own.name, own.weights);
+  }
+  if (one_in(2)) {
+    sched::ChosenOrder& own = policy.qos_orders["a"];
+    own = {one_in(2) ? "srsf" : "lifo", {}, "x", {}};
     own.order = *sched::make_order(own.name, own.weights);
   }
   policy.quantum = base::seconds(pick(1, 30));
@@ -202,8 +208,8 @@ Taken take(Scene& scene) {
 
 std::unique_ptr<sched::ClusterView> restore(Snapshot& snapshot) {
   snapshot.input.policy.order = *sched::make_order(snapshot.input.order, snapshot.input.policy.order_weights);
-  for (auto& [partition, own] : snapshot.input.policy.pool_orders)
-    own.order = *sched::make_order(own.name, own.weights);
+  for (sched::PoolOrders* all : {&snapshot.input.policy.pool_orders, &snapshot.input.policy.qos_orders})
+    for (auto& [name, own] : *all) own.order = *sched::make_order(own.name, own.weights);
   auto view = sched::restore_view(snapshot.input);
   RC_ASSERT(view.has_value());
   return std::move(*view);

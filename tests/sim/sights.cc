@@ -32,6 +32,7 @@ std::string change_text(const wire::ApiRequest& r) {
   if (r.has_delete_partition()) return "partition deleted";
   if (r.has_reconfigure()) return "configuration read again";
   if (r.has_checkpointed()) return "checkpointed";
+  if (r.has_progress()) return "progress told";
   if (r.has_create_step()) return "step made";
   if (r.has_signal_step()) return "step signalled";
   if (r.has_end_allocation()) return "allocation ended";
@@ -88,6 +89,7 @@ std::vector<std::string> expected_sights() {
           "partition deleted",
           "configuration read again",
           "checkpointed",
+          "progress told",
           "step made",
           "step signalled",
           "allocation ended",

@@ -199,13 +199,19 @@ wire::ApiRequest Users::step(uint32_t job) {
 }
 
 void Users::order(uint32_t uid, uint32_t job) {
-  const uint32_t what = random_(17);
+  const uint32_t what = random_(18);
   wire::ApiRequest r;
   if (what < 2) r = cancel(job);
   if (what >= 2 && what < 7) r = action(job);
   if (what >= 7 && what < 9) r = update(job);
   if (what == 9 || what == 10 || (what >= 13 && what < 16)) r = step(job);
   if (what == 11) r.mutable_checkpointed()->set_job_id(job);
+  if (what == 17) {
+    r.mutable_progress()->set_job_id(job);
+    r.mutable_progress()->set_step(random_(200));
+    if (random_.chance(50)) r.mutable_progress()->set_of(100);
+    if (random_.chance(50)) r.mutable_progress()->set_rate_milli(random_(5'000));
+  }
   if (what == 12 || what == 16) {
     r.mutable_signal_step()->set_job_id(job);
     r.mutable_signal_step()->set_step(random_(2));

@@ -14,6 +14,8 @@ constexpr Verb kVerbs[] = {
     {"doctor", "", "check this host: MUNGE, clock, ports, disk", doctor_verb},
     {"import", "SLURM.CONF...", "make a configuration of Slurm's", import_verb},
     {"logs", "[-f] JOB", "show a job's output", logs_verb},
+    {"offers", "[-q QOS]", "say what a QOS could have now", offers_verb},
+    {"progress", "[--step N | --rate X]", "tell how far a job has come", progress_verb},
     {"quota", "explain A B", "say why a QOS may take from another, or not", quota_verb},
     {"simulate", "--scenario|--trace FILE", "run the scheduler over a scenario or trace", simulate_verb},
     {"token", "make|list|revoke", "tokens, by which programs act for you", token_verb},

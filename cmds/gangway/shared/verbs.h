@@ -52,6 +52,8 @@ int dev_verb(const Invocation& call);
 int doctor_verb(const Invocation& call);
 int import_verb(const Invocation& call);
 int logs_verb(const Invocation& call);
+int offers_verb(const Invocation& call);
+int progress_verb(const Invocation& call);
 int quota_verb(const Invocation& call);
 int simulate_verb(const Invocation& call);
 int token_verb(const Invocation& call);

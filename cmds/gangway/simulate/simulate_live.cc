@@ -161,10 +161,12 @@ Result<Snapshot> load_snapshot(const client::Program& program, const SimulateOpt
   const sched::Weights weights = input.policy.order_weights;
   GW_TRY_STATUS(orders_of(options).set(input.policy, input.order, weights));
   tell_other_version(program, input.order, version, input.policy.order_version);
-  for (auto& [partition, pool] : input.policy.pool_orders) {
-    GW_TRY(chosen, orders_of(options).choose(pool.name, pool.weights));
-    tell_other_version(program, pool.name, pool.version, chosen.version);
-    pool = std::move(chosen);
+  for (sched::PoolOrders* own : {&input.policy.pool_orders, &input.policy.qos_orders}) {
+    for (auto& [name, pool] : *own) {
+      GW_TRY(chosen, orders_of(options).choose(pool.name, pool.weights));
+      tell_other_version(program, pool.name, pool.version, chosen.version);
+      pool = std::move(chosen);
+    }
   }
   return std::move(snapshot);
 }

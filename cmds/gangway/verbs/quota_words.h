@@ -1,4 +1,4 @@
-// The pure parts of `gangway quota` and `gangway checkpointed`.
+// The pure parts of `gangway quota`, and of the verbs for jobs to call about themselves.
 #pragma once
 
 #include <string>

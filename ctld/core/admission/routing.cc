@@ -47,7 +47,7 @@ base::Status check_allowed_qos(const model::JobSpec& spec, const model::Partitio
 /// Where jobs take turns, one that never yields would keep the GPUs of those that made room for it.
 base::Status check_turns(const Core& core, const model::JobSpec& spec, const std::string& partition) {
   const bool has_turns = can_be_suspended(spec) || spec.on_preempt == model::OnPreempt::kCheckpoint;
-  if (has_turns || !core.planning.orders.in(partition).suspends()) return {};
+  if (has_turns || !core.planning.orders.takes_turns(partition)) return {};
   return base::invalid(
       fmt::format("jobs of partition {} take turns, and this one cannot be suspended: it has several components, is "
                   "elastic, or is in a reservation",

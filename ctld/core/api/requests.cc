@@ -18,8 +18,10 @@
 #include "ctld/core/api/figures.h"
 #include "ctld/core/api/held.h"
 #include "ctld/core/api/job_actions.h"
+#include "ctld/core/api/list_offers.h"
 #include "ctld/core/api/notify.h"
 #include "ctld/core/api/priorities.h"
+#include "ctld/core/api/progress.h"
 #include "ctld/core/api/query.h"
 #include "ctld/core/api/tokens.h"
 #include "ctld/core/api/why.h"
@@ -32,7 +34,6 @@
 #include "ctld/core/shared/replies.h"
 #include "ctld/core/shared/sight.h"
 #include "ctld/core/steps/requests.h"
-#include "ctld/core/steps/use.h"
 
 namespace gw::ctld {
 
@@ -42,6 +43,7 @@ using base::Status;
 namespace {
 
 void ask_scheduler(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (request.has_list_offers()) return list_offers(core, conn, caller, request);
   if (!request.has_explain_quota()) {
     core.out.send(AskScheduler{conn, request});
     return;
@@ -229,7 +231,9 @@ void ask_about_jobs(Core& core, ConnId conn, const Caller& caller, const wire::A
 }
 
 void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
-  if (request.has_cancel())
+  if (request.has_submit())
+    submit(core, conn, caller, request);
+  else if (request.has_cancel())
     cancel(core, conn, caller, request);
   else if (request.has_update_job())
     update_job(core, conn, caller, request);
@@ -239,6 +243,8 @@ void job_request(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
     notify_job(core, conn, caller, request);
   else if (request.has_checkpointed())
     checkpointed(core, conn, caller, request);
+  else if (request.has_progress())
+    report_progress(core, conn, caller, request);
   else
     job_action(core, conn, caller, request);
 }
@@ -259,20 +265,20 @@ void ask_controller(Core& core, ConnId conn, const Caller& caller, const wire::A
 void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
   using Kind = wire::ApiRequest;
   switch (request.kind_case()) {
-    case Kind::kSubmit:
-      return submit(core, conn, caller, request);
     case Kind::kListJobs:
     case Kind::kListPriorities:
     case Kind::kShowJob:
     case Kind::kWaitJob:
     case Kind::kWhyJob:
       return ask_about_jobs(core, conn, caller, request);
+    case Kind::kSubmit:
     case Kind::kCancel:
     case Kind::kUpdateJob:
     case Kind::kJobAction:
     case Kind::kAmendJob:
     case Kind::kNotifyJob:
     case Kind::kCheckpointed:
+    case Kind::kProgress:
       return job_request(core, conn, caller, request);
     case Kind::kListNodes:
     case Kind::kUpdateNode:
@@ -291,15 +297,15 @@ void dispatch(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequ
       return quota_request(core, conn, caller, request);
     case Kind::kShowShares:
     case Kind::kExplainQuota:
+    case Kind::kListOffers:
       return ask_scheduler(core, conn, caller, request);
     case Kind::kCreateStep:
     case Kind::kTicket:
     case Kind::kListSteps:
     case Kind::kSignalStep:
     case Kind::kEndAllocation:
-      return step_request(core, conn, caller, request);
     case Kind::kStepUsage:
-      return ask_use(core, conn, caller, request);
+      return step_request(core, conn, caller, request);
     case Kind::kListHeldAside:
     case Kind::kDeleteHeldAside:
       return held_request(core, conn, caller, request);
@@ -336,6 +342,8 @@ uint32_t job_of(const wire::ApiRequest& request) {
       return request.notify_job().id();
     case wire::ApiRequest::kCheckpointed:
       return request.checkpointed().job_id();
+    case wire::ApiRequest::kProgress:
+      return request.progress().job_id();
     case wire::ApiRequest::kCreateStep:
       return request.create_step().job_id();
     case wire::ApiRequest::kTicket:

@@ -153,8 +153,10 @@ void tell_policy(Core& core) {
   sched::Policy policy = core.settings.policy;
   // One that a command has made anew has nothing of what the file says of that name.
   for (const auto& [name, p] : core.partitions.made) policy.pool_orders.erase(name);
-  if (sched::Orders(policy.order, policy.pool_orders).needs().services) policy.services = core.planning.services.all();
-  core.planning.orders = sched::Orders(policy.order, policy.pool_orders, policy.order_weights, policy.services);
+  if (sched::Orders(policy.order, policy.pool_orders, {}, {}, policy.qos_orders).needs().services)
+    policy.services = core.planning.services.all();
+  core.planning.orders =
+      sched::Orders(policy.order, policy.pool_orders, policy.order_weights, policy.services, policy.qos_orders);
   core.feed.tell(sched::PolicySet{std::move(policy)});
 }
 

@@ -1,6 +1,10 @@
 // See quota_answers.h.
 #include "ctld/core/cluster/quota_answers.h"
 
+#include <fmt/format.h>
+
+#include "base/hostlist.h"
+#include "ctld/core/cluster/node_offers.h"
 #include "sched/view/labels.h"
 #include "sched/view/quota_report.h"
 
@@ -85,10 +89,53 @@ void show_labels(const sched::ClusterView& view, base::Time now, const wire::Sho
   out.set_now_us(now.us);
 }
 
+/// The same as long as the same is offered, whoever asks: so that who takes it up can say which.
+std::string id_of(const wire::NodeOffer& offer) {
+  // FNV-1a: no secret, and whoever finds another offer of the same id has only asked for that.
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  const auto add = [&hash](std::string_view bytes) {
+    for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    hash = (hash ^ 0xff) * 0x100000001b3ULL;
+  };
+  add(offer.partition());
+  add(offer.nodes());
+  add(offer.gpu_type());
+  add(fmt::format("{} {} {}", offer.gpus(), offer.cpus(), offer.mem_mb()));
+  return fmt::format("{:016x}", hash);
+}
+
+void tell_offers(const sched::ClusterView& view, base::Time now, const wire::ListOffersRequest& asked,
+                 const std::vector<sched::PlannedStart>& planned, wire::ListOffersReply& out) {
+  const OfferQuestion question{asked.qos(), asked.uid(), {asked.partitions().begin(), asked.partitions().end()}};
+  const NodeOffers all = offers_of(view, question, planned, now);
+  for (const NodeOffer& offer : all.offers) {
+    wire::NodeOffer& shown = *out.add_offers();
+    shown.set_partition(offer.partition);
+    shown.set_nodes(base::compress_hostlist(offer.nodes));
+    shown.set_node_count(static_cast<uint32_t>(offer.nodes.size()));
+    shown.set_gpus(offer.gpus);
+    shown.set_gpu_type(offer.gpu_type);
+    shown.set_cpus(offer.cpus);
+    shown.set_mem_mb(offer.mem_mb);
+    if (offer.until != base::Time::never()) shown.set_until_us(offer.until.us);
+    shown.set_id(id_of(shown));
+  }
+  out.set_qos(asked.qos());
+  out.set_left_out(all.left_out);
+  if (all.guaranteed) out.set_guaranteed_milli(*all.guaranteed);
+  if (all.most) out.set_most_milli(*all.most);
+  out.set_now_us(now.us);
+}
+
 }  // namespace
 
-wire::ApiReply answer_from(const sched::ClusterView& view, base::Time now, const wire::ApiRequest& request) {
+wire::ApiReply answer_from(const sched::ClusterView& view, base::Time now, const wire::ApiRequest& request,
+                           const std::vector<sched::PlannedStart>& planned) {
   wire::ApiReply out;
+  if (request.kind_case() == wire::ApiRequest::kListOffers) {
+    tell_offers(view, now, request.list_offers(), planned, *out.mutable_list_offers());
+    return out;
+  }
   if (request.kind_case() == wire::ApiRequest::kShowShares) {
     const wire::ShowSharesRequest& shares = request.show_shares();
     if (shares.all_jobs() || shares.job_ids_size() != 0)

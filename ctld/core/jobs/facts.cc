@@ -43,6 +43,27 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
     out.time_limit = std::max(placed.running_since() + out.time_limit - placed.suspension->since, base::seconds(1));
 }
 
+/// How long it takes, by what it told of its progress. While it is suspended nothing is done.
+void tell_duration(const Job& job, sched::PendingJob& out) {
+  const model::Progress& p = job.progress;
+  if (p.has_overrun) out.overruns = base::Time{1};
+  if (p.of == 0) return;
+  const base::Duration rest = model::rest_of(p);
+  if (rest == base::kUnlimited) return;
+  const bool runs = job.placed() != nullptr && job.placed()->started && p.told;
+  if (!runs) {
+    out.remaining = rest;
+  } else if (is_suspended(job)) {
+    const Time since = job.placed()->suspension->since;
+    out.remaining = std::max(rest - (since - p.told), base::Duration{});
+    if (p.promised && since >= p.promised) out.overruns = base::Time{1};
+  } else {
+    out.remaining = model::expected_end(p) - job.placed()->running_since();
+    if (!p.has_overrun) out.overruns = p.promised;
+  }
+  out.remaining = std::min(out.remaining, out.time_limit);
+}
+
 }  // namespace
 
 bool splits_by_user(const Core& core) {
@@ -182,6 +203,7 @@ sched::PendingJob pending_of(const Core& core, const Job& job) {
     if (!out.saves_work && !is_stuck) out.between_turns = how;
   }
   if (is_suspended(job)) ask_for_the_rest(job, out);
+  tell_duration(job, out);
   if (job.spec.het_job == job.id) add_components(core, job, out);
   if (job.spec.is_het() && job.spec.het_job != job.id) out.whole = job.spec.het_job;
   return out;

@@ -130,7 +130,7 @@ bool preempt(Core& core, const sched::Preempt& victim) {
   if (job->state == JobState::kCompleting || job->placed() == nullptr) return false;
   const auto rule = static_cast<uint32_t>(victim.rule);
   model::Suspension why{{}, {}, victim.beneficiary.value, rule};
-  why.is_turn = victim.is_suspended && rule == 0 && core.planning.orders.in(job->placed()->partition).suspends();
+  why.is_turn = victim.is_suspended && rule == 0 && core.planning.orders.takes_turns(job->placed()->partition);
   if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return true;
   if (why.is_turn) return false;  // it is not so far yet that it could be, and it is not to lose anything
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);

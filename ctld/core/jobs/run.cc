@@ -47,13 +47,22 @@ void stop_siblings(Core& core, const Job& job, const Outcome& outcome) {
   }
 }
 
+/// What it told of its run counts no longer; where nothing was saved, nor does what was done.
+void begin_anew(model::Progress& progress, Time ended, bool has_saved) {
+  progress.has_overrun |= progress.promised && ended >= progress.promised;
+  progress.told = progress.promised = {};
+  if (!has_saved) progress.step = 0;
+}
+
 void requeue(Core& core, Job& job, const Outcome& outcome) {
   const bool had_started = static_cast<bool>(job.placed()->started);
   const Duration uncut = job.placed()->uncut_limit;
   const Duration run = had_started ? outcome.ended - job.placed()->running_since() : Duration{};
+  const bool has_saved = static_cast<bool>(job.placed()->saved);
   if (had_started) core.rows.past_run(job, outcome);
   if (!advance(core, job, JobEvent::kRequeue)) return;
   job.derived_exit = {};
+  begin_anew(job.progress, outcome.ended, has_saved || !had_started);
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
   waiting.since = core.now;
@@ -365,6 +374,7 @@ void revive(Core& core, Job& job, const std::string& why) {
   job.waiting()->since = core.now;
   if (job.spec.array) core.jobs.arrays().put_aside(job);  // it goes again when its array has room
   job.derived_exit = {};
+  job.progress = {};
   job.eligible = {};
   job.launch_failures = 0;
   job.last_failure = before.outcome.detail;

@@ -393,6 +393,7 @@ void Privacy::keep(const Caller& caller, wire::ApiReply& reply) const {
     case Kind::kStep:
     case Kind::kStepUsage:
     case Kind::kSumRecords:
+    case Kind::kListOffers:
     case Kind::kPing:
     case Kind::kAwaitChange:
     // Administrators' alone.

@@ -17,6 +17,7 @@
 #include "ctld/core/shared/sight.h"
 #include "ctld/core/steps/begin.h"
 #include "ctld/core/steps/orders.h"
+#include "ctld/core/steps/use.h"
 #include "model/sentences.h"
 #include "wire/convert.h"
 
@@ -210,6 +211,7 @@ void step_request(Core& core, ConnId conn, const Caller& caller, const wire::Api
   if (request.has_ticket()) return give_ticket(core, conn, caller, request);
   if (request.has_end_allocation()) return end_allocation(core, conn, caller, request);
   if (request.has_signal_step()) return signal_step(core, conn, caller, request);
+  if (request.has_step_usage()) return ask_use(core, conn, caller, request);
   list_steps(core, conn, caller, request);
 }
 

@@ -85,6 +85,11 @@ void add_state(Record& r, const JobRow& row, bool detail) {
       .put("Preemptions", job.status().preemptions())
       .put("LostGpuSeconds", fmt::format("{:.1f}", lost_gpu_seconds(job)))
       .put("AttainedGpuSeconds", fmt::format("{:.1f}", attained_gpu_seconds(job, row.now)));
+  if (job.status().has_progress())
+    r.line()
+        .put("Progress", or_else(progress_of(job), "N/A"))
+        .put("StepsPerSecond", or_else(step_rate_of(job), "N/A"))
+        .put("ToldEnd", job.status().progress().has_overrun() ? "overrun" : show_time(told_end(job), "N/A"));
   if (const std::string waited = waited_text(job); !waited.empty()) r.line().put("WaitedFor", waited);
   if (job.status().waiting().has_start_range())
     r.line().put("StartRange", start_range(job)).put("LikelyStart", likely_start(job));

@@ -397,6 +397,24 @@ double attained_gpu_seconds(const wire::Job& job, base::Time now) {
   return static_cast<double>(s.done_us()) / 1e6 + running_s * static_cast<double>(s.rate()) / 1e6;
 }
 
+std::string progress_of(const wire::Job& job) {
+  const wire::Progress& p = job.status().progress();
+  if (p.step() == 0 && p.of() == 0) return "";
+  return p.of() == 0 ? std::to_string(p.step()) : fmt::format("{}/{}", p.step(), p.of());
+}
+
+std::string step_rate_of(const wire::Job& job) {
+  const uint64_t milli = job.status().progress().rate_milli();
+  return milli == 0 ? "" : fmt::format("{:.4g}", static_cast<double>(milli) / 1e3);
+}
+
+base::Time told_end(const wire::Job& job) {
+  const model::Progress p = wire::from_wire(job.status().progress());
+  if (p.has_overrun || !job.status().has_placed() || suspended_at(job)) return {};
+  const base::Duration rest = model::rest_of(p);
+  return !p.told || rest == base::kUnlimited ? base::Time{} : p.told + rest;
+}
+
 std::string tres_memory(uint64_t mb) {
   constexpr std::string_view kUnits = "MGTPE";
   size_t unit = 0;

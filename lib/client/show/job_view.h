@@ -113,6 +113,11 @@ std::string_view on_preempt_of(const wire::Job& job);
 double lost_gpu_seconds(const wire::Job& job);
 /// Time multiplied by GPUs that it has had until `now`, in all its runs.
 double attained_gpu_seconds(const wire::Job& job, base::Time now);
+/// How far it says that it is, "1200/10000"; empty: it said nothing. And how fast, "3.2"; empty: that is not known.
+std::string progress_of(const wire::Job& job);
+std::string step_rate_of(const wire::Job& job);
+/// When it ends by what it told; zero: it told nothing, or has run for longer than it told.
+base::Time told_end(const wire::Job& job);
 /// Output path with patterns filled in as far as they are known.
 std::string stdout_path(const wire::Job& job);
 std::string stderr_path(const wire::Job& job);

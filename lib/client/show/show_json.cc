@@ -146,6 +146,20 @@ Json blockers(const wire::Waiting& waiting) {
   return list;
 }
 
+/// null: it said nothing.
+Json progress_json(const wire::Job& job) {
+  if (!job.status().has_progress()) return nullptr;
+  const wire::Progress& p = job.status().progress();
+  const auto known = [](uint64_t n) { return n == 0 ? Json(nullptr) : Json(n); };
+  const base::Time end = told_end(job);
+  return {{"step", p.step()},
+          {"of", known(p.of())},
+          {"steps_per_second", p.rate_milli() == 0 ? Json(nullptr) : Json(static_cast<double>(p.rate_milli()) / 1e3)},
+          {"told_at", seconds(p.told_us())},
+          {"told_end", seconds(end.us)},
+          {"has_overrun", p.has_overrun()}};
+}
+
 void add_state(Json& j, const JobRow& row) {
   const wire::Job& job = *row.job;
   j["job_state"] = Json::array({model::long_name(state_of(job))});
@@ -166,6 +180,7 @@ void add_state(Json& j, const JobRow& row) {
   j["preemption_count"] = job.status().preemptions();
   j["lost_gpu_seconds"] = lost_gpu_seconds(job);
   j["attained_gpu_seconds"] = attained_gpu_seconds(job, row.now);
+  j["progress"] = progress_json(job);
   j["waited_for"] = Json::object();
   for (const auto& [cause, seconds] : waited_seconds(job)) j["waited_for"][std::string(model::name(cause))] = seconds;
   const auto range = start_range_seconds(job);

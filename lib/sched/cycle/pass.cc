@@ -106,6 +106,11 @@ bool Pass::is_guaranteed(const ClassHead& turn) const {
 
 namespace {
 
+bool is_strict_for(const Session& session, JobId id) {
+  const PendingJob* job = session.view.queue().find(id);
+  return job != nullptr && session.orders().is_strict_for(*job);
+}
+
 std::set<JobId> jobs_in_way(const Session& session) {
   std::set<JobId> out = session.backfill.counted();
   for (const PlannedStart& planned : session.plan.planned_starts) out.insert(planned.job);
@@ -117,7 +122,7 @@ std::set<JobId> jobs_in_way(const Session& session) {
   constexpr size_t kMostFirst = 64;
   size_t first = 0;
   for (const auto& [where, job] : session.in_line.first_blocked)
-    if (first++ < kMostFirst || session.orders().in(where.second).is_strict()) out.insert(job);
+    if (first++ < kMostFirst || is_strict_for(session, job)) out.insert(job);
   return out;
 }
 

@@ -17,17 +17,30 @@ namespace {
 constexpr size_t kMostGathered = 4;
 /// Later ones are noticed when something else happens: one that can never start would wake the scheduler for ever.
 constexpr int64_t kTurnsToWakeFor = 8;
+/// Of the patience, so many times: who has run for longer without an end is not waited for. Lifetimes of jobs are
+/// heavy-tailed, so whoever has run for weeks goes on for weeks, and what is gathered would stand idle until then.
+constexpr int64_t kTimesToAwait = 4;
 
-/// Nodes of the partition that could be part of the gang, the emptiest first: what is gathered only becomes emptier, so
-/// the next pass finds the same.
+/// Is it likely that all who run there leave soon enough?
+bool will_clear(const Session& session, const NodeAccount& node, Duration most) {
+  return std::all_of(node.occupants.begin(), node.occupants.end(), [&](const Occupant& occupant) {
+    if (occupant.end != Time::never()) return occupant.end <= session.now + most;
+    const auto holding = session.capacity().holdings().find(occupant.job);
+    return holding == session.capacity().holdings().end() || session.now <= holding->second.started + most;
+  });
+}
+
+/// Nodes of the partition that could be part of the gang some time, the emptiest first: what is gathered only becomes
+/// emptier, so the next pass finds the same.
 std::vector<const NodeAccount*> by_emptiness(const Session& session, const Served& served,
                                              const PartitionFacts& partition) {
   const NodeFilter filter(served.job.request, partition);
+  const Duration most = patience_of(session.view, served.leaf) * kTimesToAwait;
   std::vector<const NodeAccount*> out;
   for (NodeId id : session.capacity().partition_nodes(partition.name)) {
     const NodeAccount* node = session.capacity().node(id);
     if (node != nullptr && node->facts.usable && node->node_class != nullptr &&
-        !filter.failed_static_filter(node->facts, *node->node_class))
+        !filter.failed_static_filter(node->facts, *node->node_class) && will_clear(session, *node, most))
       out.push_back(node);
   }
   const auto rank = [](const NodeAccount* node) {

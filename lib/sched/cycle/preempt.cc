@@ -145,7 +145,7 @@ class Yielders {
       : session_(session),
         served_(served),
         partition_(partition),
-        order_(session.orders().in(partition.name)),
+        order_(session.orders().in(partition.name, served.job.qos)),
         quantum_(partition.quantum.value_or(session.view.policy().quantum)),
         waiting_(session.standings.of(served.job, served.leaf)),
         tier_(best_tier(session.capacity(), served.job)),
@@ -216,7 +216,7 @@ class Yielders {
   bool yields_to_it(const JobFacts& running, uint32_t leaf) {
     // The order is asked first: what else there is to know of who runs takes longer to find.
     const Yields how = order_.yields(running, waiting_);
-    if (running.job.preemptible || order_.suspends()) session_.change_at(order_.next_change(running));
+    if (running.job.preemptible || order_.suspends()) session_.change_at(change_of(order_, running));
     if (how == Yields::kNo || !may_yield(running.job)) return false;
     // Who would be served before the job again takes the place back as soon as it has left it.
     if (best_tier(session_.capacity(), running.job) > tier_) return false;
@@ -288,7 +288,7 @@ std::set<JobId> losers(Session& session, const Served& served, const PartitionFa
 }
 
 Evicted victims_by_order(Session& session, const Served& served, const PartitionFacts& partition) {
-  const Order& order = session.orders().in(partition.name);
+  const Order& order = session.orders().in(partition.name, served.job.qos);
   if (!order.is_preemptive()) return {};
   Yielders yielders(session, served, partition);
   const NextVictim next = [&yielders] { return yielders.next(); };

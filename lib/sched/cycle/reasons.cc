@@ -158,7 +158,7 @@ void add_diagnosis(Session& session, const Served& served, const PartitionFacts&
 void ask_in(Session& session, const Served& served, const PartitionFacts& partition, Blockage& blockage) {
   const PendingJob& job = served.job;
   const JobId first = session.in_line.first_blocked.at({served.leaf, partition.name});
-  if (session.orders().in(partition.name).is_strict() && first != job.id) {
+  if (session.orders().in(partition.name, job.qos).is_strict() && first != job.id) {
     blockage.is_lasting = false;
     blockage.reason = WaitReason::kPriority;
     blockage.blockers.push_back(in_partition(BlockerKind::kStrictOrder, partition.name, first.text()));

@@ -46,7 +46,7 @@ bool allows_time(const Capacity& capacity, const PendingJob& job, const Partitio
 bool is_open(const Session& session, const Served& served, const std::string& partition) {
   const PartitionFacts* p = session.capacity().partition(partition);
   return p != nullptr && p->is_up && allows_time(session.capacity(), served.job, *p) &&
-         !(session.orders().in(partition).is_strict() &&
+         !(session.orders().in(partition, served.job.qos).is_strict() &&
            session.in_line.first_blocked.contains({served.leaf, partition}));
 }
 
@@ -81,7 +81,8 @@ std::optional<PlacementOptions> options_for(Session& session, const Served& serv
   options.switches = close.switches;
   const Policy& policy = session.view.policy();
   options.fit = partition.fit == model::Fit::kDefault ? policy.fit : partition.fit;
-  if (partition.fit == model::Fit::kDefault) options.score = session.orders().in(partition.name).nodes();
+  if (partition.fit == model::Fit::kDefault)
+    options.score = session.orders().in(partition.name, served.job.qos).nodes();
   if (options.score != nullptr) options.fit = model::Fit::kBest;
   options.candidates = policy.candidates;
   options.workload = &session.view.workload();

@@ -60,7 +60,9 @@ struct JobFacts {
   bool is_running = false;
   Time since = {};         ///< It runs since then; one that waits could have started since then, or is suspended.
   Duration attained = {};  ///< Service so far: time multiplied by GPUs (32 threads without GPUs count as one).
-  Duration remaining = base::kUnlimited;  ///< Time still to run, as far as is known; kUnlimited: it is not.
+  /// Time still to run, as far as is known; kUnlimited: it is not, or the job has run for longer than it told
+  /// (PendingJob::overruns), which next_change() has no need to name.
+  Duration remaining = base::kUnlimited;
   double asked = 0;  ///< GPUs that it asks for (threads by the thirty-two): the same whether it waits or runs.
   double gpus = 0;   ///< By which `attained` grows while it runs: what it holds, which may be more; else `asked`.
   /// GPUs of all that its user runs in this QOS and partition, without those that make room already; with

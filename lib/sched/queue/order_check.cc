@@ -61,6 +61,7 @@ class Checker {
       if (!order_.is_preemptive()) continue;
       Sample runs = waits();
       runs.since = kNow - minutes(0, 600);
+      if (pick(0, 3) == 0) runs.job.overruns = kNow + minutes(-60, 600);
       runs.job.counted_at = pick(0, 3) == 0 ? kNow - Duration{(kNow - runs.since).us / 2} : Time{};
       look_at_numbers(runs);
       look_at_yielding(runs, other);
@@ -205,7 +206,7 @@ class Checker {
     const JobFacts running = runs.facts(kNow, both.get()), waiting = waits.facts(kNow, both.get());
     const Yields how = order_.yields(running, waiting);
     if (how == Yields::kNo) {
-      const Time until = std::min(order_.next_change(running), order_.next_change(waiting));
+      const Time until = std::min(change_of(order_, running), order_.next_change(waiting));
       for (const Time at : moments(until)) {
         const auto then = survey(runs, waits, at);
         if (order_.yields(runs.facts(at, then.get()), waits.facts(at, then.get())) != Yields::kNo)
@@ -219,6 +220,7 @@ class Checker {
     gone.since = {};
     gone.job.attained = runs.facts(kNow).attained;
     gone.job.counted_at = {};
+    gone.job.overruns = runs.job.overruns && runs.job.overruns <= kNow ? Time{1} : Time{};
     gone.job.eligible = came.since = kNow;
     gone.job.time_limit = gone.job.remaining = runs.facts(kNow).remaining;
     gone.held_by_user -= runs.job.request.gpus;

@@ -25,7 +25,10 @@ double gpus_asked(const PendingJob& job) {
   return sum;
 }
 
-Duration told_remaining(const PendingJob& job) {
+bool has_overrun(const PendingJob& job, Time now) { return job.overruns && now >= job.overruns; }
+
+Duration told_remaining(const PendingJob& job, Time now) {
+  if (has_overrun(job, now)) return base::kUnlimited;
   return job.remaining != base::kUnlimited ? job.remaining : job.time_limit;
 }
 
@@ -45,18 +48,36 @@ base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>&
   return out;
 }
 
-Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, const Weights& weights, Services services)
+base::Result<ChosenOrder> choose_qos_order(const std::string& qos, const std::string& order, const Weights& weights,
+                                           const ChooseOrder& choose) {
+  auto chosen = choose(order, weights);
+  if (!chosen)
+    return base::fail(chosen.error().code, fmt::format("QOS {}: order: {}", qos, chosen.error().what),
+                      chosen.error().hint);
+  if (chosen->order != nullptr && chosen->order->suspends())
+    return base::invalid(
+        fmt::format("QOS {}: order: jobs take turns under {}, and those of other QOS beside them do not", qos, order),
+        "give it to a partition: partitions[].time_slice");
+  return chosen;
+}
+
+Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, const Weights& weights, Services services,
+               const PoolOrders& qos)
     : all_{cluster != nullptr ? std::move(cluster) : *make_order("fifo_skip"), 0}, services_(std::move(services)) {
   add(*all_.order);
   std::map<std::pair<std::string_view, Weights>, uint32_t> numbers = {{{all_.order->name(), weights}, 0}};
-  for (const auto& [partition, chosen] : pools) {
-    if (chosen.order == nullptr) continue;
-    add(*chosen.order);
-    const std::pair<std::string_view, Weights> key(chosen.order->name(), chosen.weights);
-    const uint32_t number = numbers.try_emplace(key, static_cast<uint32_t>(numbers.size())).first->second;
-    has_several_ |= number != 0;
-    pools_[partition] = Line{chosen.order, number};
-  }
+  const auto take = [&](const PoolOrders& from, std::map<std::string, Line>& to) {
+    for (const auto& [name, chosen] : from) {
+      if (chosen.order == nullptr) continue;
+      add(*chosen.order);
+      const std::pair<std::string_view, Weights> key(chosen.order->name(), chosen.weights);
+      const uint32_t number = numbers.try_emplace(key, static_cast<uint32_t>(numbers.size())).first->second;
+      has_several_ |= number != 0;
+      to[name] = Line{chosen.order, number};
+    }
+  };
+  take(pools, pools_);
+  take(qos, qos_);
 }
 
 void Orders::add(const Order& order) {
@@ -70,15 +91,22 @@ void Orders::add(const Order& order) {
   are_preemptive_ |= order.is_preemptive();
 }
 
-const Orders::Line& Orders::line(const std::string& partition) const {
+const Orders::Line& Orders::pool(const std::string& partition) const {
   if (pools_.empty()) return all_;
   const auto it = pools_.find(partition);
   return it == pools_.end() ? all_ : it->second;
 }
 
+const Orders::Line& Orders::line(const std::string& partition, const std::string& qos) const {
+  const Line& there = pool(partition);
+  if (qos_.empty() || there.order->suspends()) return there;
+  const auto own = qos_.find(qos);
+  return own == qos_.end() ? there : own->second;
+}
+
 bool Orders::is_strict_for(const PendingJob& job) const {
   return std::any_of(job.partitions.begin(), job.partitions.end(),
-                     [this](const std::string& name) { return in(name).is_strict(); });
+                     [&](const std::string& name) { return in(name, job.qos).is_strict(); });
 }
 
 JobFacts waiting_facts(const PendingJob& job, Time now, const Services* services) {
@@ -86,9 +114,16 @@ JobFacts waiting_facts(const PendingJob& job, Time now, const Services* services
   facts.services = services;
   facts.since = std::max(job.eligible, job.counted_at);
   facts.attained = job.attained;
-  facts.remaining = told_remaining(job);
+  facts.remaining = told_remaining(job, now);
   facts.asked = facts.gpus = gpus_asked(job);
   return facts;
+}
+
+Time overrun_of(Time since, Duration told) { return since + told + Duration{told.us / 4} + base::minutes(5); }
+
+Time change_of(const Order& order, const JobFacts& facts) {
+  const bool may_overrun = order.needs().durations && facts.job.overruns > facts.now;
+  return std::min(order.next_change(facts), may_overrun ? facts.job.overruns : Time::never());
 }
 
 JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now, const Services* services) {
@@ -100,7 +135,7 @@ JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now,
   facts.gpus = gpus;
   const Duration counted = std::max(now - (job.counted_at ? job.counted_at : since), Duration{});
   facts.attained = job.attained + base::microseconds(static_cast<int64_t>(static_cast<double>(counted.us) * gpus));
-  facts.remaining = told_remaining(job);
+  facts.remaining = told_remaining(job, now);
   if (facts.remaining != base::kUnlimited) facts.remaining = std::max(facts.remaining - (now - since), Duration{});
   return facts;
 }

@@ -1,4 +1,5 @@
-// Which order is in force for whom: that of the first partition that a job names, or the cluster's.
+// Which order is in force for whom: that of the job's QOS, else of the first partition that it names, else the
+// cluster's. Where the jobs of a partition take turns they do so all alike, and no QOS has an order of its own.
 // Invariant: there is always one; lines are numbered the same way as long as the orders are the same ones.
 #pragma once
 
@@ -22,7 +23,7 @@ struct ChosenOrder {
   std::string version = {};  ///< Of its plug-in; empty: the program's own.
   std::shared_ptr<const Order> order = {};
 };
-/// By partition; those that are not there have the cluster's.
+/// By partition, or by QOS; those that are not there have the cluster's.
 using PoolOrders = std::map<std::string, ChosenOrder>;
 
 /// Loads an order of a name.
@@ -33,14 +34,21 @@ using ChooseOrder = std::function<base::Result<ChosenOrder>(const std::string& n
 base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>& partitions, const std::string& cluster,
                                             const ChooseOrder& choose);
 
+/// Of one QOS. Errors: those of `choose`, with its name; an order that takes turns.
+base::Result<ChosenOrder> choose_qos_order(const std::string& qos, const std::string& order, const Weights& weights,
+                                           const ChooseOrder& choose);
+
 class Orders {
  public:
-  /// `cluster` null: fifo_skip. `weights`: what that was made with. `services`: for JobFacts::services.
+  /// `cluster` null: fifo_skip. `weights`: what that was made with. `services`: for JobFacts::services. `qos`: of QOS.
   explicit Orders(std::shared_ptr<const Order> cluster = nullptr, const PoolOrders& pools = {},
-                  const Weights& weights = {}, Services services = {});
+                  const Weights& weights = {}, Services services = {}, const PoolOrders& qos = {});
 
   const Order& cluster() const { return *all_.order; }
-  const Order& in(const std::string& partition) const { return *line(partition).order; }
+  /// Of the jobs of a QOS there.
+  const Order& in(const std::string& partition, const std::string& qos) const { return *line(partition, qos).order; }
+  /// Do its jobs take turns?
+  bool takes_turns(const std::string& partition) const { return pool(partition).order->suspends(); }
   const Order& of(const PendingJob& job) const { return *line_of(job).order; }
   /// Jobs of one number stand in one line, which one order ranks; partitions with the same order share it.
   uint32_t number_of(const PendingJob& job) const { return line_of(job).number; }
@@ -60,15 +68,16 @@ class Orders {
     uint32_t number = 0;
   };
   Line all_;
-  std::map<std::string, Line> pools_;
+  std::map<std::string, Line> pools_, qos_;
   Needs needs_;
   Services services_;
   bool are_preemptive_ = false, has_several_ = false;
 
   void add(const Order& order);
-  const Line& line(const std::string& partition) const;
+  const Line& pool(const std::string& partition) const;
+  const Line& line(const std::string& partition, const std::string& qos) const;
   const Line& line_of(const PendingJob& job) const {
-    return job.partitions.empty() ? all_ : line(job.partitions.front());
+    return line(job.partitions.empty() ? std::string() : job.partitions.front(), job.qos);
   }
 };
 
@@ -81,6 +90,11 @@ inline double comparable(double score) { return std::isnan(score) ? -std::numeri
 
 /// What an order is told of a job that waits. What its user holds is left to whoever counts it.
 JobFacts waiting_facts(const PendingJob& job, Time now, const Services* services = nullptr);
+/// When a job has run for longer than it told that it takes from `since` on: past a quarter more, and five minutes,
+/// which an honest mistake may be. So telling less gains nothing: who overruns is ranked like one that told nothing.
+Time overrun_of(Time since, Duration told);
+/// When time alone changes how a job stands: as its order says, or since it overruns where the order goes by durations.
+Time change_of(const Order& order, const JobFacts& facts);
 /// And of one that runs since `since` and holds so many GPUs (see JobFacts::gpus).
 JobFacts running_facts(const PendingJob& job, Time since, double gpus, Time now, const Services* services = nullptr);
 

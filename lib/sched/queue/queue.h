@@ -63,6 +63,8 @@ struct PendingJob {
   Time deadline;           ///< Must have ended by then; zero: none.
   /// What orders that look at durations go by: the time still to run at its start. kUnlimited: the time limit.
   Duration remaining = base::kUnlimited;
+  /// From then on it has run for longer than it told, and nobody knows how long it takes; zero: it may keep its word.
+  Time overruns = {};
   /// Service so far, in all its runs: time multiplied by GPUs held (32 threads without GPUs count as one).
   Duration attained = {};
   /// While it runs: `attained` counts up to then; zero: up to its start. While it waits: it is suspended since then.

@@ -19,14 +19,18 @@ Held held_with_parts(const ClusterView& view, JobId job) {
 Standings::Standings(const ClusterView& view, Time now) : view_(view), facts_(now, view.capacity(), view.usage()) {
   const Needs needs = view.orders().needs();
   for (const auto& [name, facts] : view.capacity().partitions()) {
-    if (!needs.holdings && !needs.parts && !needs.survey) break;
-    const Needs own = needs_of(name);
-    if (own.holdings || own.parts) all_[name] = all_of(view.capacity(), name);
-    if (own.parts || own.survey) free_[name] = free_in(view.capacity(), name);
+    if (needs.holdings || needs.parts) all_[name] = all_of(view.capacity(), name);
+    if (needs.parts || needs.survey) free_[name] = free_in(view.capacity(), name);
   }
   if (needs.holdings || needs.survey || view.orders().are_preemptive()) list_runs();
   if (needs.holdings) count_holdings();
   if (needs.survey) make_surveys();
+}
+
+const Order& Standings::order_of(const Pool& pool) const {
+  const QosNode& node = view_.quota().tree().qos(pool.first);
+  const bool is_own = node.is_own && node.parent != kNoQos;
+  return view_.orders().in(pool.second, is_own ? view_.quota().tree().qos(node.parent).name : node.name);
 }
 
 void Standings::count_holdings() {
@@ -50,8 +54,8 @@ void Standings::make_surveys() {
   std::map<Pool, std::vector<Contender>> contenders;
   for (const auto& [key, c] : view_.queue().classes()) {
     const PendingJob& shape = c.shape();
-    if (shape.partitions.empty() || !needs_of(shape.partitions.front()).survey) continue;
     const uint32_t leaf = view_.quota().tree().leaf_of(shape.qos);
+    if (shape.partitions.empty() || !needs_of({leaf, shape.partitions.front()}).survey) continue;
     const auto milli = static_cast<uint64_t>(asked_by(shape).gpu_milli);
     std::vector<Contender>& all = contenders[{leaf, shape.partitions.front()}];
     size_t listed = 0;
@@ -69,7 +73,7 @@ void Standings::make_surveys() {
       all.push_back({facts, 1, milli});
       offered += milli;
     }
-    surveys_[pool] = view_.orders().in(pool.second).survey(all, offered);
+    surveys_[pool] = order_of(pool).survey(all, offered);
   }
 }
 
@@ -85,7 +89,7 @@ void Standings::list_runs() {
 }
 
 void Standings::tell_pool(JobFacts& facts, uint32_t leaf, const std::string& partition, const Held& without) const {
-  const Needs needs = needs_of(partition);
+  const Needs needs = needs_of({leaf, partition});
   const auto all = all_.find(partition);
   if (needs.holdings) {
     const auto known = held_.find({{leaf, partition}, facts.job.uid});
@@ -127,7 +131,7 @@ const std::vector<const JobFacts*>& Standings::ranked(uint32_t leaf, const std::
 
 void Standings::rank(const Pool& pool, Ranked& out) {
   const auto& [leaf, partition] = pool;
-  const Order& order = view_.orders().in(partition);
+  const Order& order = order_of(pool);
   std::vector<std::pair<std::tuple<int64_t, double, uint32_t>, size_t>> ranks;
   for (const JobId id : in_pool_[pool]) {
     const Run& run = runs_.at(id);
@@ -148,8 +152,10 @@ std::vector<uint32_t> Standings::leaves_in(const std::string& partition) const {
 }
 
 void Standings::add(const PendingJob* job, const std::string& partition, const model::Allocation& allocation) {
-  if (job == nullptr || !goes_by_holdings(partition)) return;
-  Coming coming{{view_.quota().tree().leaf_of(job->qos), partition}, job->uid, held_of(allocation)};
+  if (job == nullptr) return;
+  const Pool pool{view_.quota().tree().leaf_of(job->qos), partition};
+  if (!needs_of(pool).holdings) return;
+  Coming coming{pool, job->uid, held_of(allocation)};
   const auto [known, is_new] = coming_.try_emplace(job->id, coming);
   if (!is_new) held_[{known->second.pool, known->second.uid}] -= known->second.held;  // a place was kept for it before
   known->second = coming;
@@ -159,7 +165,7 @@ void Standings::add(const PendingJob* job, const std::string& partition, const m
 void Standings::remove(JobId id) {
   gone_.insert(id);
   const auto run = runs_.find(id);
-  if (run == runs_.end() || !goes_by_holdings(run->second.pool.second)) return;
+  if (run == runs_.end() || !needs_of(run->second.pool).holdings) return;
   held_[{run->second.pool, run->second.job->uid}] -= run->second.held;
 }
 

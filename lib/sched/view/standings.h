@@ -78,8 +78,8 @@ class Standings {
   void count_holdings();
   void make_surveys();
   void rank(const Pool& pool, Ranked& out);
-  Needs needs_of(const std::string& partition) const { return view_.orders().in(partition).needs(); }
-  bool goes_by_holdings(const std::string& partition) const { return needs_of(partition).holdings; }
+  const Order& order_of(const Pool& pool) const;
+  Needs needs_of(const Pool& pool) const { return order_of(pool).needs(); }
 };
 
 /// What a running job holds now, with its extensions and components.

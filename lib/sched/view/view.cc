@@ -123,7 +123,8 @@ ClusterView::ClusterView() { set_policy({}); }
 void ClusterView::set_policy(const Policy& policy) {
   const bool has_same_licenses = policy.licenses == policy_.licenses;
   policy_ = policy;
-  orders_ = std::make_shared<const Orders>(policy_.order, policy_.pool_orders, policy_.order_weights, policy_.services);
+  orders_ = std::make_shared<const Orders>(policy_.order, policy_.pool_orders, policy_.order_weights, policy_.services,
+                                           policy_.qos_orders);
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
   queue_.set_orders(orders_, splits_by_user());
   set_past();

@@ -27,6 +27,7 @@ struct Policy {
   Weights order_weights = {};          ///< What the order was made with, for snapshots.
   std::string order_version = {};      ///< Of its plug-in, for snapshots; empty: the program's own.
   PoolOrders pool_orders = {};         ///< Of partitions that have one of their own.
+  PoolOrders qos_orders = {};          ///< And of QOS, which comes first.
   Services services = {};              ///< For orders that go by what jobs had that ended before.
   /// So long a job runs at least, where no partition says otherwise, before it yields to another by turns.
   Duration quantum = base::minutes(1);

@@ -95,7 +95,14 @@ void set_wait_clock(World& world, uint32_t job, const sched::PendingJob& waits) 
 
 void queue_job(World& world, uint32_t job) {
   const Progress& progress = world.progress[job];
-  if (world.jobs[job].tells_work) world.jobs[job].job.remaining = progress.left + progress.cost;
+  SimJob& told = world.jobs[job];
+  told.has_overrun |= told.job.overruns && world.now >= told.job.overruns;
+  told.job.overruns = told.has_overrun ? Time{1} : Time{};
+  const Duration done = told.told ? told.work - progress.left : Duration{};
+  if (told.told)
+    told.job.remaining = std::max(*told.told - done, Duration{}) + progress.cost;
+  else if (told.tells_work)
+    told.job.remaining = progress.left + progress.cost;
   const sched::PendingJob waits = what_waits(world, job);
   set_wait_clock(world, job, waits);
   world.tell(sched::JobQueued{waits});

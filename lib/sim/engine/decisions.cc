@@ -54,7 +54,7 @@ base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
   if (world.progress[job].is_leaving) return false;
   if (preempt.is_counted()) world.tell(sched::JobPreempted{world.jobs[job].job.qos, world.now});
   if (preempt.is_move) world.tell(sched::JobMoved{preempt.job, world.now});
-  const bool takes_turns = world.view.orders().in(world.records[job].partition).suspends();
+  const bool takes_turns = world.view.orders().takes_turns(world.records[job].partition);
   Going how = preempt.is_move ? Going::kMoved : preempt.is_suspended ? Going::kSuspended : Going::kPreempted;
   if (how == Going::kSuspended && preempt.rule == 0 && takes_turns) how = Going::kTurnIsOver;
   preempt_run(world, job, preempt.grace, how);

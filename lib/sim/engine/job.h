@@ -14,14 +14,16 @@ namespace gw::sim {
 /// A job of the simulation. Its position in the list is its number.
 struct SimJob {
   std::string name;
-  sched::PendingJob job;             ///< Ids are given by the engine; `submitted` in the future: it arrives then.
-  Duration work = base::kUnlimited;  ///< How long it runs if nothing ends it.
-  bool tells_work = false;           ///< Orders are told how much of it is left.
-  bool saves_work = false;           ///< Preempted, it continues where it was.
-  bool ends_preempted = false;       ///< Preempted, it does not come back.
-  model::Dependency after = {};      ///< What is left of what it waits for; ids are positions, from 1 on.
-  uint32_t line = 0;                 ///< Which jobs take turns with it,
-  uint32_t throttle = 0;             ///< if only so many of them may run at once; 0: all may.
+  sched::PendingJob job;              ///< Ids are given by the engine; `submitted` in the future: it arrives then.
+  Duration work = base::kUnlimited;   ///< How long it runs if nothing ends it.
+  bool tells_work = false;            ///< Orders are told how much of it is left,
+  std::optional<Duration> told = {};  ///< as if that were all of it, where it says so itself.
+  bool has_overrun = false;           ///< It ran for longer than it told.
+  bool saves_work = false;            ///< Preempted, it continues where it was.
+  bool ends_preempted = false;        ///< Preempted, it does not come back.
+  model::Dependency after = {};       ///< What is left of what it waits for; ids are positions, from 1 on.
+  uint32_t line = 0;                  ///< Which jobs take turns with it,
+  uint32_t throttle = 0;              ///< if only so many of them may run at once; 0: all may.
   struct Running {
     std::vector<std::string> at;  ///< A node per task.
     Time started;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sched/queue/orders.h"
 #include "sim/engine/admission.h"
 #include "sim/engine/suspension.h"
 #include "sim/engine/ties.h"
@@ -50,16 +51,22 @@ void leave_system(World& world, uint32_t job, std::string why) {
   job_has_left(world, job);
 }
 
+/// What it told binds it for this run.
+void promise(SimJob& job, Time since) {
+  if (job.told && !job.has_overrun) job.job.overruns = sched::overrun_of(since, job.job.remaining);
+}
+
 }  // namespace
 
 void give(World& world, base::JobId id, const model::Allocation& allocation, const std::string& partition,
           Duration limit) {
   const bool is_component = id.value > world.jobs.size();
   const uint32_t owner = is_component ? world.ids.components[id.value - world.jobs.size() - 1].first : id.value - 1;
+  const Time since = is_component ? world.now : world.records[owner].started;
+  if (!is_component) promise(world.jobs[owner], since);
   auto ranked = std::make_shared<sched::PendingJob>(world.jobs[owner].job);
   if (is_component) *ranked = sched::component_of(*ranked, id);
   ranked->counted_at = {};  // its service counts from this start on
-  const Time since = is_component ? world.now : world.records[owner].started;
   count(world.measures, allocation, true);
   world.tell(sched::JobPlaced{id, partition, allocation, since, since + limit, std::move(ranked)});
 }

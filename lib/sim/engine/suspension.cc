@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/suspension.h"
+#include "sched/queue/orders.h"
 #include "sim/engine/admission.h"
 #include "sim/engine/runs.h"
 #include "sim/engine/usage.h"
@@ -78,6 +79,8 @@ void go_on(World& world, uint32_t job) {
   // Its limit counts from then, as if it had never been suspended; so does what is told of its work.
   auto ranked = std::make_shared<sched::PendingJob>(facts);
   if (ranked->remaining != base::kUnlimited) ranked->remaining = ranked->remaining + progress.done;
+  if (world.jobs[job].told && !world.jobs[job].has_overrun)
+    world.jobs[job].job.overruns = ranked->overruns = sched::overrun_of(world.now - progress.done, ranked->remaining);
   world.tell(sched::JobPlaced{facts.id, record.partition, record.allocation, world.now - progress.done,
                               world.now + progress.limit, std::move(ranked)});
   run_from(world, job, world.now, progress.limit);

@@ -44,7 +44,7 @@ partitions:
   - {name: q, nodes: [], unlimited: true, allow_users: ["DOM\\u", v]}
 qos:
   - {name: "no"}
-  - {name: low, description: "say \"hi\" # now", priority: -4}
+  - {name: low, description: "say \"hi\" # now", priority: -4, order: las2d, order_weights: {queue_1: 2}}
 )";
 
 TEST(Show, DumpParsesToTheSameConfig) {
@@ -55,6 +55,7 @@ TEST(Show, DumpParsesToTheSameConfig) {
     EXPECT_EQ(before.nodes, after.nodes);
     EXPECT_EQ(before.partitions, after.partitions);
     EXPECT_EQ(before.qos, after.qos);
+    EXPECT_EQ(before.qos_orders.size(), after.qos_orders.size());
     EXPECT_EQ(before.switches, after.switches);
     EXPECT_EQ(before.network, after.network);
     EXPECT_EQ(before.order_weights, after.order_weights);
@@ -82,6 +83,8 @@ TEST(Show, EntriesAreFlatAndGroupNodes) {
   EXPECT_THAT(pairs, Contains(Pair("partitions.p.default_for", "aux")));
   EXPECT_THAT(pairs, Contains(Pair("partitions.p.max_time", "3d")));
   EXPECT_THAT(pairs, Contains(Pair("qos.low.priority", "-4")));
+  EXPECT_THAT(pairs, Contains(Pair("qos.low.order", "las2d")));
+  EXPECT_THAT(pairs, Contains(Pair("qos.low.order_weights", "queue_1=2")));
   EXPECT_THAT(pairs, Contains(Pair("jobs.max_jobs", "1000000")));
   EXPECT_THAT(pairs, Contains(Pair("network.leaf0.nodes", "n[1-4]")));
   EXPECT_THAT(pairs, Contains(Pair("network.top.switches", "leaf[0-1]")));
@@ -113,6 +116,8 @@ TEST(Show, DiffNamesKeysWithOldAndNew) {
   after.partitions[0].max_time = base::hours(100);
   after.partitions.pop_back();
   after.qos[1].priority = 5;
+  after.qos_orders["low"].order = "srsf";
+  after.qos_orders["low"].weights.clear();
   after.order_weights["age"] = 2;
   after.fit = model::Fit::kBest;
   after.partitions[0].fit = model::Fit::kDefault;
@@ -124,7 +129,8 @@ TEST(Show, DiffNamesKeysWithOldAndNew) {
                   "node_daemon.constrain_devices: true -> false", "jobs.kill_wait: 1m30s -> 1m",
                   "nodes.n[1-4],m[1-2],z9.weight: 1 -> 7", "nodes.n1.topology: (none) -> dgx-h100", "nodes.new1: added",
                   "nodes.a1: removed", "partitions.p.max_time: 3d -> 4d4h", "partitions.q: removed",
-                  "qos.low.priority: -4 -> 5", "scheduler.order_weights: age=0.5,nice=3 -> age=2,nice=3",
+                  "qos.low.priority: -4 -> 5", "qos.low.order: las2d -> srsf", "qos.low.order_weights: queue_1=2 -> (none)",
+                  "scheduler.order_weights: age=0.5,nice=3 -> age=2,nice=3",
                   "scheduler.fit: worst -> best", "partitions.p.fit: spread -> default",
                   "network.leaf1.nodes: m[1-2],z9 -> m[1-2]", "network.roof: added", "network.top: removed"));
   EXPECT_THAT(restart_needed(before, after),

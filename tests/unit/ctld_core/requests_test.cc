@@ -59,6 +59,9 @@ class EveryKind {
     notice.set_id(1);
     notice.set_text("mind the gap");
     add(Grant::kOwnJobs).mutable_checkpointed()->set_job_id(1);
+    wire::ProgressRequest& progress = *add(Grant::kOwnJobs).mutable_progress();
+    progress.set_job_id(1);
+    progress.set_step(1);
     add(Grant::kEverybody).mutable_list_priorities();
   }
   void add_steps() {
@@ -89,6 +92,7 @@ class EveryKind {
     add(Grant::kEverybody).mutable_list_quotas();
     add(Grant::kEverybody).mutable_show_shares();
     add(Grant::kEverybody).mutable_explain_quota();
+    add(Grant::kEverybody).mutable_list_offers();
     add(Grant::kEverybody).mutable_show_config();
     add(Grant::kAdmins).mutable_reconfigure();
     add(Grant::kEverybody).mutable_ping();

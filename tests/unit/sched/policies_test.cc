@@ -21,7 +21,14 @@ TEST(Policies, AJobIsRankedByTheOrderOfItsFirstPartition) {
   EXPECT_EQ(orders.of(job_of(1, 1, {"b", "a"})).name(), "srtf");
   EXPECT_EQ(orders.of(job_of(1, 1, {"c", "a"})).name(), "fifo_skip");
   EXPECT_EQ(orders.of(job_of(1, 1, {})).name(), "fifo_skip");
-  EXPECT_EQ(orders.in("b").name(), "srtf");
+  EXPECT_EQ(orders.in("b", "").name(), "srtf");
+  const Orders of_qos(*make_order("fifo_skip"), pools({{"a", "fifo"}, {"t", "time_slice"}}), {}, {},
+                      pools({{"x", "lifo"}}));
+  PendingJob own = job_of(1, 1, {"a"});
+  own.qos = "x";
+  EXPECT_EQ(of_qos.of(own).name(), "lifo") << "that of its QOS comes first";
+  EXPECT_EQ(of_qos.in("a", "y").name(), "fifo");
+  EXPECT_EQ(of_qos.in("t", "x").name(), "time_slice") << "where jobs take turns, all do";
   EXPECT_NE(orders.number_of(job_of(1, 1, {"a"})), orders.number_of(job_of(1, 1, {"b"})));
   EXPECT_EQ(orders.number_of(job_of(1, 1, {"c"})), orders.number_of(job_of(1, 1, {"main"})));
   EXPECT_TRUE(orders.has_several_lines());

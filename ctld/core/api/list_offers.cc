@@ -1,0 +1,45 @@
+// See list_offers.h.
+#include "ctld/core/api/list_offers.h"
+
+#include <utility>
+
+#include "ctld/core/admission/routing.h"
+#include "ctld/core/cluster/quota_rules.h"
+#include "ctld/core/shared/replies.h"
+
+namespace gw::ctld {
+namespace {
+
+/// All where a job of who asks could go, with its QOS.
+void add_open_partitions(const Core& core, const Caller& caller, model::JobSpec& spec, wire::ListOffersRequest& asked) {
+  for (const auto& [name, p] : core.partitions.all) {
+    spec.partitions = {name};
+    if (route(core, caller, spec)) asked.add_partitions(name);
+  }
+}
+
+}  // namespace
+
+void list_offers(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  wire::ApiRequest filled = request;
+  wire::ListOffersRequest& asked = *filled.mutable_list_offers();
+  asked.set_uid(caller.uid);
+  model::JobSpec spec;
+  spec.user = caller.user;
+  spec.uid = caller.uid;
+  spec.qos = asked.qos();
+  if (const base::Status known = check_qos(core, caller, spec); !known)
+    return core.out.refuse(conn, request.id(), known.error());
+  asked.set_qos(spec.qos);
+  spec.partitions = {asked.partitions().begin(), asked.partitions().end()};
+  if (spec.partitions.empty()) {
+    add_open_partitions(core, caller, spec, asked);
+  } else if (const base::Status open = route(core, caller, spec); !open) {
+    return core.out.refuse(conn, request.id(), open.error());
+  }
+  AskScheduler ask{conn, std::move(filled)};
+  for (const auto& [job, planned] : core.planning.estimates) ask.planned.push_back(planned);
+  core.out.send(std::move(ask));
+}
+
+}  // namespace gw::ctld
