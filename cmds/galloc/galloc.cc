@@ -216,11 +216,20 @@ client::CommandDoc alloc_doc() {
   return d;
 }
 
-/// What an offer says of the job, put behind what was said.
-Status take_offer(const Program& program, AllocOptions& o, const std::vector<Option>& table) {
+/// Where a job is to run, as some source has it.
+struct Place {
+  std::vector<std::string> partitions, nodes;
+};
+
+/// What an offer says of the job, put behind what was said. It stands above the environment.
+Status take_offer(const Program& program, AllocOptions& o, const Place& by_environment,
+                  const std::vector<Option>& table) {
+  if (o.job.spec.partitions == by_environment.partitions) o.job.spec.partitions.clear();
+  if (o.job.spec.request.nodelist == by_environment.nodes) o.job.spec.request.nodelist.clear();
   wire::ApiRequest request;
   wire::ListOffersRequest& list = *request.mutable_list_offers();
   list.set_qos(o.job.spec.qos);
+  list.set_id(o.from_offer);
   GW_TRY(connection, client::connect(program));
   GW_TRY(reply, connection.call(std::move(request)));
   GW_TRY(words, words_of_offer(o, reply.list_offers()));
@@ -236,6 +245,7 @@ int run_galloc(const Program& called, Args args) {
   auto table = alloc_table(o, flags, now);
   seen.watch(table);
   const Status read = client::read_environment(table, alloc_doc().env_prefixes, environment);
+  const Place by_environment{o.job.spec.partitions, o.job.spec.request.nodelist};
   Parsed parsed = parse_command(called, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(called, read.error());
@@ -244,7 +254,7 @@ int run_galloc(const Program& called, Args args) {
   if (!o.from_offer.empty()) {
     const Status taken = has_components
                              ? base::invalid("an offer is for one component", "leave out --from-offer, or `:`")
-                             : take_offer(called, o, table);
+                             : take_offer(called, o, by_environment, table);
     if (!taken) return failed(called, taken.error());
   }
   std::vector<BatchOptions> components{o.job};

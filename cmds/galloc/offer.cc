@@ -25,6 +25,7 @@ base::Status add_nodes(const AllocOptions& given, const wire::NodeOffer& offer, 
     return base::invalid(fmt::format("{} nodes, where offer {} has {}", r.min_nodes, offer.id(), nodes.size()),
                          "ask for less, or for another offer");
   if (r.nodes_given) nodes.resize(std::max(r.min_nodes, 1u));
+  if (!r.nodes_given && r.tasks_given) nodes.resize(std::min<size_t>(nodes.size(), std::max(r.tasks, 1u)));
   out.push_back("--nodelist=" + base::compress_hostlist(nodes));
   out.push_back(fmt::format("--nodes={}", nodes.size()));
   return {};
@@ -44,19 +45,25 @@ void add_sizes(const AllocOptions& given, const wire::NodeOffer& offer, std::vec
   out.push_back(fmt::format("--cpus-per-task={}", offer.cpus()));
 }
 
+/// As long as it can be had: until others are to have it, and as long as jobs there may run.
+base::Duration lease_of(const wire::NodeOffer& offer, base::Time now) {
+  base::Duration lease = base::kUnlimited;
+  if (offer.until_us() > 0) lease = base::Time{offer.until_us()} - now - kMargin;
+  return offer.longest_us() > 0 ? std::min(lease, base::Duration{offer.longest_us()}) : lease;
+}
+
 base::Status add_time(const AllocOptions& given, const wire::NodeOffer& offer, base::Time now,
                       std::vector<std::string>& out) {
-  if (offer.until_us() == 0) return {};
-  const base::Duration left = base::Time{offer.until_us()} - now - kMargin;
-  const base::Duration asked = given.job.spec.time_limit;
-  if (left < base::minutes(1))
+  const base::Duration lease = lease_of(offer, now), asked = given.job.spec.time_limit;
+  if (lease == base::kUnlimited) return {};
+  if (lease < base::minutes(1))
     return base::fail(base::ErrorCode::kUnavailable, fmt::format("offer {} ends within two minutes", offer.id()),
                       "others are to have it then; see gangway offers");
-  if (asked > left)
+  if (asked > lease)
     return base::invalid(fmt::format("{} is longer than offer {} lasts: {}", base::format_duration(asked), offer.id(),
-                                     base::format_duration(left)),
+                                     base::format_duration(lease)),
                          "give a shorter --time, or none");
-  if (asked == base::Duration{}) out.push_back(fmt::format("--time={}", left.us / base::minutes(1).us));
+  if (asked == base::Duration{}) out.push_back(fmt::format("--time={}", lease.us / base::minutes(1).us));
   return {};
 }
 

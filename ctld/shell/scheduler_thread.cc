@@ -156,8 +156,8 @@ void SchedulerThread::forget_longest() {
 }
 
 bool SchedulerThread::is_as_last_report(const sched::Plan& plan, const PassReport& report) const {
-  return plan.planned_starts == last_report_.planned_starts && plan.would_move == last_report_.would_move &&
-         report.fragmentation == last_report_.fragmentation;
+  return plan.planned_starts == last_report_.planned_starts && plan.gathered == last_report_.gathered &&
+         plan.would_move == last_report_.would_move && report.fragmentation == last_report_.fragmentation;
 }
 
 /// Each job is looked at once in a round, whose passes tell their moves together.
@@ -198,6 +198,7 @@ void SchedulerThread::work() {
       continue;
     }
     last_report_.planned_starts = plan.planned_starts;
+    last_report_.gathered = plan.gathered;
     last_report_.would_move = plan.would_move;
     last_report_.fragmentation = report.fragmentation;
     {

@@ -80,7 +80,7 @@ class SchedulerThread {
   };
   /// What was delivered last, beside decisions.
   struct Report {
-    std::vector<sched::PlannedStart> planned_starts;
+    std::vector<sched::PlannedStart> planned_starts, gathered;
     std::vector<sched::WouldMove> would_move;
     std::vector<sched::PartitionFragmentation> fragmentation;
   };

@@ -102,6 +102,7 @@ struct ScenarioJob {
   ScenarioRequest asks;
   std::vector<ScenarioRequest> components;  ///< Of a heterogeneous job, without the first.
   uint32_t min_tasks = 0;                   ///< Of an elastic gang; 0: not elastic.
+  uint32_t scaling = 100;                   ///< As sched::PendingJob::scaling.
   int64_t priority = 50;
   int32_t nice = 0;
   bool preemptible = true;

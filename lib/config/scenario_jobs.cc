@@ -153,6 +153,7 @@ class JobReader {
     if (job.is_running() && line.throttle > 0)
       reading_.problems.error(place_of(item, "throttle"), "a running job takes no turns");
     job.line = ++lines_of_jobs_;
+    job.scaling = line.scaling;
     job.throttle = line.throttle;
     for (size_t k = 0; k < line.names.size(); ++k) {
       job.name = line.names[k];

@@ -304,6 +304,11 @@ const Key<JobLine> kJobLines[] = {
         "Of the jobs that share this line so many may run at once.", 1, 1'000'000),
     number<JobLine>(
         "min_tasks", [](JobLine& j) -> Ref { return &j.min_tasks; }, "Smallest size of an elastic gang.", 1, 1'000'000),
+    number<JobLine>(
+        "scaling", [](JobLine& j) -> Ref { return &j.scaling; },
+        "Of an elastic gang: with k times the tasks it is known to be k^(scaling / 100) times as fast; 100 if not "
+        "given.",
+        0, 100),
     of<JobLine>(
         Kind::kName, "reservation", [](JobLine& j) -> Ref { return &j.reservation; },
         "It runs inside this reservation."),

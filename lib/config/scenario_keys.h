@@ -59,7 +59,7 @@ struct JobLine {
   std::vector<std::string> names;
   std::string qos, user, state = "pending", reservation, on_preempt;
   std::string started, submit, submitted, run_time, told_time, deadline, dependency;
-  uint32_t min_tasks = 0, throttle = 0;
+  uint32_t min_tasks = 0, throttle = 0, scaling = 100;
   int64_t priority = 50;
   int32_t nice = 0;
   bool preemptible = true;

@@ -19,8 +19,18 @@ struct Progress {
   uint64_t of = 0;           ///< Of so many; 0: it did not say.
   uint64_t rate_milli = 0;   ///< Thousandths of steps a second, of late; 0: not known.
   base::Time told;           ///< When it said so, in this run; zero: it has said nothing in it.
-  base::Time promised;       ///< By then this run must have ended, by what it told; zero: it told no end.
+  base::Time expected;       ///< When this run is to end, by what it told, a little late; zero: not known.
+  base::Time promised;       ///< By then this run must have ended, by what it told first; zero: no end.
   bool has_overrun = false;  ///< In some run it went on past that.
+  uint64_t saved_step = 0;   ///< Done when its work was saved last.
+  base::Duration left = base::kUnlimited;  ///< While it waits: how long its next run takes.
+  uint32_t tasks = 0;                      ///< Of an elastic gang: the size that the rate is of; 0: of none.
+  /// What is known of another size that it had before; 0: nothing.
+  uint32_t other_tasks = 0;
+  uint64_t other_rate_milli = 0;
+  bool is_guess = false;  ///< The rate is worked out of the other size's: nothing has been told at this one.
+  /// With k times the tasks it is k^(scaling / 100) times as fast; 100 where nothing is known.
+  uint32_t scaling = 100;
   bool operator==(const Progress&) const = default;
 };
 
@@ -38,33 +48,65 @@ inline base::Duration rest_of(const Progress& p) {
   return us > kFar ? base::kUnlimited : base::microseconds(static_cast<int64_t>(us));
 }
 
-/// When it is to end, by what it told last; never(): that is not known. Coarse, so that it moves only with a change
-/// that matters: up to a whole number of minutes that are a power of two, an eighth of the rest at most.
-inline base::Time expected_end(const Progress& p) {
+/// Takes over when it is to end by what it told last. With slack of a sixteenth of the rest and a minute, and kept as
+/// long as what is told lies within twice that before it: so it moves only with a change that matters.
+inline void expect_end(Progress& p, base::Time now) {
   const base::Duration rest = rest_of(p);
-  if (!p.told || rest == base::kUnlimited) return base::Time::never();
-  int64_t grain = base::minutes(1).us;
-  while (grain * 16 <= rest.us) grain *= 2;
-  const int64_t end = (p.told + rest).us;
-  return base::Time{(end + grain - 1) / grain * grain};
+  if (rest == base::kUnlimited) {
+    p.expected = {};
+    return;
+  }
+  const base::Time exact = now + rest;
+  const base::Duration slack = base::Duration{rest.us / 16} + base::minutes(1);
+  if (!p.expected || exact > p.expected || exact + slack + slack < p.expected) p.expected = exact + slack;
 }
 
-/// The same with a report more. The rate follows the steps told, and forgets half of what it was in a minute.
-inline Progress with_report(Progress p, const ProgressReport& report, base::Time now) {
+/// How an elastic gang scales, from its rates at two sizes: a power law, as the throughput of data-parallel training
+/// goes between the bounds of its batch and its network; in steps of 5, so that it says the same as long as it means
+/// the same.
+inline uint32_t scaling_of(uint32_t tasks, uint64_t rate, uint32_t other_tasks, uint64_t other_rate) {
+  const double sizes = std::log(static_cast<double>(tasks) / other_tasks);
+  const double rates = std::log(static_cast<double>(rate) / static_cast<double>(other_rate));
+  return 5 * static_cast<uint32_t>(std::llround(20 * std::clamp(rates / sizes, 0.0, 1.0)));
+}
+
+/// At another size: what it told before is kept as what is known of the old one.
+inline Progress at_size(Progress p, uint32_t tasks) {
+  if (p.tasks != 0 && p.rate_milli > 0 && !p.is_guess) p.other_tasks = p.tasks, p.other_rate_milli = p.rate_milli;
+  if (p.other_tasks != 0) {
+    const double ratio = std::pow(static_cast<double>(tasks) / p.other_tasks, p.scaling / 100.0);
+    p.rate_milli = static_cast<uint64_t>(
+        std::llround(std::min(static_cast<double>(p.other_rate_milli) * ratio, static_cast<double>(kMostSteps))));
+    p.is_guess = true;
+  }
+  p.tasks = tasks;
+  return p;
+}
+
+/// The same with a report more. The rate follows the steps told, and forgets half of what it was in a minute. `tasks`:
+/// of an elastic gang, those that it has; 0: it is none.
+inline Progress with_report(Progress p, const ProgressReport& report, base::Time now, uint32_t tasks = 0) {
   constexpr double kHalfLife_s = 60;
-  const bool has_went_on = report.step && p.told && now > p.told && *report.step >= p.step;
+  const bool is_resized = tasks != p.tasks;  // what was done since the last report was done at several sizes
+  if (is_resized) p = at_size(p, tasks);
+  const bool has_gone_on = !is_resized && report.step && p.told && now > p.told && *report.step >= p.step;
   if (report.rate_milli) {
     p.rate_milli = *report.rate_milli;
-  } else if (has_went_on) {
+    p.is_guess = false;
+  } else if (has_gone_on) {
     const double seconds = static_cast<double>((now - p.told).us) / 1e6;
     const double rate = static_cast<double>(*report.step - p.step) * 1e3 / seconds;
-    const double kept = p.rate_milli == 0 ? 0 : std::exp2(-seconds / kHalfLife_s);
+    const double kept = p.rate_milli == 0 || p.is_guess ? 0 : std::exp2(-seconds / kHalfLife_s);
+    p.is_guess = false;
     const double mixed = kept * static_cast<double>(p.rate_milli) + (1 - kept) * rate;
     p.rate_milli = static_cast<uint64_t>(std::llround(std::min(mixed, static_cast<double>(kMostSteps))));
   }
+  if (p.other_tasks != 0 && p.other_tasks != p.tasks && p.tasks != 0 && !p.is_guess && p.rate_milli > 0)
+    p.scaling = scaling_of(p.tasks, p.rate_milli, p.other_tasks, p.other_rate_milli);
   p.step = report.step.value_or(p.step);
   p.of = report.of.value_or(p.of);
   p.told = now;
+  expect_end(p, now);
   return p;
 }
 

@@ -109,6 +109,7 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
     p.priority = written.priority;
     p.nice = written.nice;
     p.time_limit = written.time_limit;
+    p.scaling = written.scaling;
     p.time_min = written.time_min;
     if (written.deadline) p.deadline = kStart + *written.deadline;
     p.reservation = written.reservation;

@@ -321,8 +321,8 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
 void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   const auto& [id, request, partitions, qos, uid, priority, nice, qos_priority, submitted, eligible, saved, time_limit,
                time_min, deadline, remaining, overruns, attained, counted_at, reservation, preemptible, may_move,
-               components, whole, most_tasks, grows_by_node, gang, preemptions, suspends, between_turns, saves_work,
-               suspended, licenses] = job;
+               components, whole, most_tasks, grows_by_node, scaling, gang, preemptions, suspends, between_turns,
+               saves_work, suspended, licenses] = job;
   w->set_id(id.value);
   set_request(w->mutable_request(), request);
   set_strings(w->mutable_partitions(), partitions);
@@ -347,6 +347,7 @@ void set_job(wire::SnapshotJob* w, const sched::PendingJob& job) {
   w->set_whole(whole.value);
   w->set_most_tasks(most_tasks);
   w->set_grows_by_node(grows_by_node);
+  w->set_scaling(scaling);
   w->set_gang(gang.value);
   w->set_preemptions(preemptions);
   w->set_suspends(static_cast<uint32_t>(suspends));
@@ -409,6 +410,8 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.whole = base::JobId(w.whole());
   job.most_tasks = w.most_tasks();
   job.grows_by_node = w.grows_by_node();
+  if (w.scaling() > 100) return damaged("a gang scales by more than its size");
+  job.scaling = w.scaling();
   job.gang = base::JobId(w.gang());
   job.preemptions = w.preemptions();
   if (std::max(w.suspends(), w.between_turns()) > static_cast<uint32_t>(sched::Suspends::kAfterGrace))

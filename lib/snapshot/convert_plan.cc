@@ -225,7 +225,7 @@ Result<sched::Nomination> nomination_from(const wire::SnapshotNomination& from) 
 wire::SnapshotPlan to_wire(const sched::Plan& plan, bool with_words) {
   // How many steps it took is no part of what was decided, nor is what was left out or only tried.
   // Nor whether others are to be looked at after it.
-  const auto& [epoch, at, groups, reservations, placements, cut_searches, backfilled, exhausted, put_off,
+  const auto& [epoch, at, groups, reservations, gathered, placements, cut_searches, backfilled, exhausted, put_off,
                next_change_at, would_move] = plan;
   wire::SnapshotPlan w;
   for (const sched::Group& group : groups) {

@@ -335,8 +335,9 @@ constexpr FieldBound kExplainQuota[] = {text(1, "preemptor", kNameBytes, "QOS"),
                                         u32(3, "preemptor_job"), u32(4, "from_job")};
 constexpr MessageBounds kExplainQuotaBounds = {"ExplainQuotaRequest", {}, kExplainQuota};
 
-constexpr FieldBound kListOffers[] = {text(1, "qos", kNameBytes, "QOS"),
-                                      texts(2, "partitions", 1'000, kNameBytes, "partitions"), u32(3, "uid")};
+constexpr FieldBound kListOffers[] = {
+    text(1, "qos", kNameBytes, "QOS"), texts(2, "partitions", 1'000, kNameBytes, "partitions"), u32(3, "uid"),
+    length(4, "longest_us", "longest time of a job"), text(5, "id", kNameBytes, "offer")};
 constexpr MessageBounds kListOffersBounds = {"ListOffersRequest", "gangway offers", kListOffers};
 
 constexpr FieldBound kTicket[] = {u32(1, "job_id"), u32(2, "step"), text(3, "client_key", kClientKeyBytes),

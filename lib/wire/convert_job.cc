@@ -1,4 +1,8 @@
 // Shares, outcomes and the changing part of a job.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -250,6 +254,14 @@ void set_progress(JobStatus& w, const model::Progress& p) {
   to->set_told_us(p.told.us);
   to->set_promised_us(p.promised.us);
   to->set_has_overrun(p.has_overrun);
+  to->set_tasks(p.tasks);
+  to->set_other_tasks(p.other_tasks);
+  to->set_other_rate_milli(p.other_rate_milli);
+  to->set_is_guess(p.is_guess);
+  to->set_scaling(p.scaling);
+  to->set_expected_us(p.expected.us);
+  to->set_saved_step(p.saved_step);
+  if (p.left != base::kUnlimited) to->set_left_us(p.left.us);
 }
 
 void set_unmet(JobStatus& w, const model::Dependency& unmet) {
@@ -294,8 +306,22 @@ model::StateMark from_wire(const StateMark& w) { return {w.root(), w.incarnation
 
 model::Progress from_wire(const Progress& w) {
   const auto bounded = [](uint64_t n) { return std::min(n, model::kMostSteps); };
-  return {bounded(w.step()), bounded(w.of()),   bounded(w.rate_milli()),
-          {w.told_us()},     {w.promised_us()}, w.has_overrun()};
+  model::Progress p;
+  p.step = bounded(w.step());
+  p.of = bounded(w.of());
+  p.rate_milli = bounded(w.rate_milli());
+  p.told.us = w.told_us();
+  p.promised.us = w.promised_us();
+  p.has_overrun = w.has_overrun();
+  p.tasks = w.tasks();
+  p.other_tasks = w.other_rate_milli() == 0 ? 0 : w.other_tasks();
+  p.other_rate_milli = bounded(w.other_rate_milli());
+  p.is_guess = w.is_guess();
+  if (w.has_scaling()) p.scaling = w.scaling();
+  p.expected.us = w.expected_us();
+  p.saved_step = bounded(w.saved_step());
+  if (w.has_left_us()) p.left.us = std::max(w.left_us(), int64_t{0});
+  return p;
 }
 
 NodeShare to_wire(const model::NodeShare& s) {

@@ -47,6 +47,7 @@ NOT_RUN = {
     "gangway backup": "writes a file where the controller's user may",
     "gangway checkpointed": "is for the processes of a job",
     "gangway progress": "is for the processes of a job",
+    "gangway offers --watch": "goes on until ctrl-C",
     "gangway token make": "root, who types all lines here, makes none; test_web.py does",
     "gangway token revoke": "ends tokens, of which there are none here",
     "gangway top": "takes a terminal",

@@ -27,11 +27,11 @@ def test_an_offer_is_taken_up_once_and_held_to_the_quotas(make_cluster):
     # All of it is more than the team is guaranteed, and an allocation does not borrow.
     denied = cluster.run("galloc", "-q", "team", f"--from-offer={offer}", "true", check=False)
     assert denied.returncode == 1, denied.stdout
-    job = cluster.run("galloc", "-q", "team", f"--from-offer={offer}", "-N1", "--no-shell").stderr
+    job = cluster.run("galloc", "-q", "team", f"--from-offer={offer}", "-N1", "--no-shell", env={"SALLOC_PARTITION": "main"}).stderr
     job = job.split("allocation ")[1].split()[0].rstrip(".")
     shown = cluster.detail(job)
     assert (shown["Partition"], shown["NodeList"], shown["QOS"]) == ("main", "n0", "team")
-    assert "gres/gpu=8" in shown["AllocTRES"] or "gpu" in shown["AllocTRES"]
+    assert "gres/gpu=8" in shown["AllocTRES"].split(",")
     gone = cluster.run("galloc", "-q", "team", f"--from-offer={offer}", "-N1", "true", check=False)
     assert gone.returncode == 1 and f"there is no offer {offer} now" in gone.stderr
     left = offers(cluster, "-q", "team")

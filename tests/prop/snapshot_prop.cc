@@ -45,6 +45,7 @@ PendingJob random_job(uint32_t id, Time now) {
   job.nice = pick(-2, 2);
   job.attained = base::seconds(pick(0, 3) * 60);
   if (one_in(4)) job.overruns = base::Time{1} + base::minutes(pick(0, 9));
+  job.scaling = 5 * static_cast<uint32_t>(pick(0, 20));
   if (one_in(3)) job.counted_at = now;
   job.submitted = at(-pick(0, 50));
   job.eligible = now;

@@ -66,7 +66,8 @@ std::string offers_json(const wire::ListOffersReply& told) {
                            {"gpu_type", o.gpu_type()},
                            {"cpus", o.cpus()},
                            {"memory_mb", o.mem_mb()},
-                           {"until", base::Time{o.until_us()}.seconds()}});
+                           {"until", base::Time{o.until_us()}.seconds()},
+                           {"max_time", o.longest_us() / 1'000'000}});
   return j.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

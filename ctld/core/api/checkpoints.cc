@@ -32,6 +32,7 @@ void checkpointed(Core& core, ConnId conn, const Caller& caller, const wire::Api
   for (model::Job* one : all) {  // the components of a job have one work
     if (one->placed() == nullptr || !one->placed()->started) continue;
     one->placed()->saved = core.now;
+    one->progress.saved_step = one->progress.step;
     core.rows.job(*one);
     core.feed.tell(sched::RunningChanged{one->id, std::make_shared<const sched::PendingJob>(pending_of(core, *one))});
   }

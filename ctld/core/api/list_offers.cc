@@ -1,11 +1,13 @@
 // See list_offers.h.
 #include "ctld/core/api/list_offers.h"
 
+#include <set>
 #include <utility>
 
 #include "ctld/core/admission/routing.h"
 #include "ctld/core/cluster/quota_rules.h"
 #include "ctld/core/shared/replies.h"
+#include "ctld/core/shared/sight.h"
 
 namespace gw::ctld {
 namespace {
@@ -21,6 +23,10 @@ void add_open_partitions(const Core& core, const Caller& caller, model::JobSpec&
 }  // namespace
 
 void list_offers(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
+  if (Sight(core, caller).hidden().nodes)
+    return core.out.refuse(conn, request.id(),
+                           {base::ErrorCode::kDenied, "which nodes are free is private here",
+                            "an administrator can say it (private: in the configuration)"});
   wire::ApiRequest filled = request;
   wire::ListOffersRequest& asked = *filled.mutable_list_offers();
   asked.set_uid(caller.uid);
@@ -31,7 +37,11 @@ void list_offers(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   if (const base::Status known = check_qos(core, caller, spec); !known)
     return core.out.refuse(conn, request.id(), known.error());
   asked.set_qos(spec.qos);
-  spec.partitions = {asked.partitions().begin(), asked.partitions().end()};
+  const base::Duration longest = max_wall_of(core, spec.qos);
+  asked.set_longest_us(longest == base::kUnlimited ? 0 : longest.us);
+  const std::set<std::string> named(asked.partitions().begin(), asked.partitions().end());  // each once
+  asked.mutable_partitions()->Assign(named.begin(), named.end());
+  spec.partitions = {named.begin(), named.end()};
   if (spec.partitions.empty()) {
     add_open_partitions(core, caller, spec, asked);
   } else if (const base::Status open = route(core, caller, spec); !open) {
@@ -39,6 +49,7 @@ void list_offers(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   }
   AskScheduler ask{conn, std::move(filled)};
   for (const auto& [job, planned] : core.planning.estimates) ask.planned.push_back(planned);
+  for (const sched::PlannedStart& kept : core.planning.gathered) ask.planned.push_back(kept);
   core.out.send(std::move(ask));
 }
 

@@ -10,7 +10,7 @@
 #include "ctld/core/names.h"
 #include "ctld/core/shared/permissions.h"
 #include "ctld/core/shared/replies.h"
-#include "sched/queue/orders.h"
+#include "ctld/core/shared/told_progress.h"
 
 namespace gw::ctld {
 namespace {
@@ -26,21 +26,21 @@ model::ProgressReport report_of(const wire::ProgressRequest& w) {
   return out;
 }
 
-/// The earliest end that it told in this run binds it: who tells a later one has still told the first.
-void keep_promise(model::Job& job, Time now) {
-  model::Progress& p = job.progress;
-  p.has_overrun |= p.promised && now >= p.promised;
-  const Time end = model::expected_end(p), began = job.placed()->running_since();
-  if (end == Time::never()) return;
-  const Time latest = sched::overrun_of(began, end - began);
-  p.promised = p.promised ? std::min(p.promised, latest) : latest;
+/// 0: it is no elastic gang.
+uint32_t tasks_of(const model::Job& job) {
+  uint32_t out = 0;
+  if (job.spec.request.elastic)
+    for (const model::NodeShare& share : job.placed()->allocation.shares) out += share.tasks;
+  return out;
 }
 
-/// What orders by durations go by, if it is other than it was.
+/// What orders by durations go by, and how a gang scales, if it is other than it was.
 void tell_scheduler(Core& core, const model::Job& job, const sched::PendingJob& before) {
-  if (!core.planning.orders.needs().durations) return;
   auto present = std::make_shared<const sched::PendingJob>(pending_of(core, job));
-  if (present->remaining == before.remaining && present->overruns == before.overruns) return;
+  const bool has_other_end = present->remaining != before.remaining || present->overruns != before.overruns;
+  const bool is_of_use =
+      (has_other_end && core.planning.orders.needs().durations) || present->scaling != before.scaling;
+  if (!is_of_use) return;
   core.feed.tell(sched::RunningChanged{job.id, std::move(present)});
 }
 
@@ -62,9 +62,11 @@ void report_progress(Core& core, ConnId conn, const Caller& caller, const wire::
   if (placed == nullptr || !placed->started || is_suspended(*job) || placed->outcome)
     return core.out.refuse(conn, request.id(),
                            {base::ErrorCode::kConflict, fmt::format("job {} is not running", job->id.value), ""});
-  if (!job->progress.told || core.now >= job->progress.told + kShortestBetween) {
+  const Time told = job->progress.told;
+  const bool is_due = !told || core.now < told || core.now >= told + kShortestBetween;  // or the clock went back
+  if (is_due) {
     const sched::PendingJob before = pending_of(core, *job);
-    job->progress = model::with_report(job->progress, report, core.now);
+    job->progress = model::with_report(job->progress, report, core.now, tasks_of(*job));
     keep_promise(*job, core.now);
     core.rows.job(*job);
     tell_scheduler(core, *job, before);

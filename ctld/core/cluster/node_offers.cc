@@ -10,8 +10,8 @@
 namespace gw::ctld {
 namespace {
 
-/// More kinds of nodes than anybody chooses from.
-constexpr size_t kMostKinds = 1'000;
+/// Looked at for one answer, during which no pass is made: partitions may have nodes in common.
+constexpr size_t kMostNodes = 100'000;
 
 /// From when on each node is for others; a node that is for them already is there with the present.
 std::unordered_map<base::NodeId, base::Time> taken_from(const sched::ClusterView& view,
@@ -57,20 +57,20 @@ std::optional<Shape> shape_of(const sched::NodeAccount& node, const sched::Parti
 }
 
 void add_partition(const sched::ClusterView& view, const sched::PartitionFacts& partition,
-                   const std::unordered_map<base::NodeId, base::Time>& taken, base::Time now,
+                   const std::unordered_map<base::NodeId, base::Time>& taken, base::Time now, base::Duration longest,
                    std::vector<NodeOffer>& out) {
-  const base::Time longest = partition.max_time == base::kUnlimited ? base::Time::never() : now + partition.max_time;
   std::map<Shape, std::vector<std::string>> groups;
   for (const base::NodeId id : view.capacity().partition_nodes(partition.name)) {
     const sched::NodeAccount* node = view.capacity().node(id);
     const auto from = taken.find(id);
-    const base::Time until = std::min(longest, from == taken.end() ? base::Time::never() : from->second);
+    const base::Time until = from == taken.end() ? base::Time::never() : from->second;
     if (node == nullptr || until <= now) continue;
     if (auto shape = shape_of(*node, partition, until)) groups[std::move(*shape)].push_back(node->facts.name);
   }
   for (auto& [shape, nodes] : groups) {
     const auto& [gpus, type, cpus, mem_mb, until] = shape;
-    out.push_back({partition.name, std::move(nodes), gpus, type, cpus, mem_mb, until});
+    out.push_back(
+        {partition.name, std::move(nodes), gpus, type, cpus, mem_mb, until, std::min(partition.max_time, longest)});
   }
 }
 
@@ -101,17 +101,19 @@ NodeOffers offers_of(const sched::ClusterView& view, const OfferQuestion& questi
                      const std::vector<sched::PlannedStart>& planned, base::Time now) {
   NodeOffers out;
   const auto taken = taken_from(view, planned, now);
+  size_t nodes = 0;
   for (const std::string& name : question.partitions) {
     const sched::PartitionFacts* partition = view.capacity().partition(name);
-    if (partition != nullptr && partition->is_up) add_partition(view, *partition, taken, now, out.offers);
+    if (partition == nullptr || !partition->is_up) continue;
+    nodes += view.capacity().partition_nodes(name).size();
+    if (nodes > kMostNodes && !out.offers.empty())
+      ++out.left_out;
+    else
+      add_partition(view, *partition, taken, now, question.longest, out.offers);
   }
   std::stable_sort(out.offers.begin(), out.offers.end(), [](const NodeOffer& a, const NodeOffer& b) {
     return std::tuple(a.gpus, a.cpus, a.mem_mb) > std::tuple(b.gpus, b.cpus, b.mem_mb);
   });
-  if (out.offers.size() > kMostKinds) {
-    out.left_out = static_cast<uint32_t>(out.offers.size() - kMostKinds);
-    out.offers.resize(kMostKinds);
-  }
   tell_headroom(view, question, out);
   return out;
 }

@@ -21,13 +21,14 @@ struct NodeOffer {
   uint32_t gpus = 0;  ///< Whole ones, of one type: of the most frequent, where a node has several.
   std::string gpu_type;
   uint32_t cpus = 0;
-  uint64_t mem_mb = 0;                     ///< Down to whole GiB.
-  base::Time until = base::Time::never();  ///< Others are to have it then, or no job of the partition runs longer.
+  uint64_t mem_mb = 0;                        ///< Down to whole GiB.
+  base::Time until = base::Time::never();     ///< Others are to have it then.
+  base::Duration longest = base::kUnlimited;  ///< No job of the QOS runs longer there.
 };
 
 struct NodeOffers {
   std::vector<NodeOffer> offers;  ///< Most GPUs first, then most threads.
-  uint32_t left_out = 0;          ///< Further ones.
+  uint32_t left_out = 0;          ///< Partitions that were not looked at: there are too many nodes in all.
   /// Thousandths of GPUs that jobs of the QOS, and of the user, can have beside what is held: within the guarantees of
   /// all QOS above them, and within the limits. nullopt: no bound.
   std::optional<uint64_t> guaranteed, most;
@@ -37,12 +38,13 @@ struct NodeOffers {
 struct OfferQuestion {
   std::string qos;
   uint32_t uid = 0;
-  std::vector<std::string> partitions;
+  std::vector<std::string> partitions;        ///< Each once.
+  base::Duration longest = base::kUnlimited;  ///< No job of the QOS runs longer.
 };
 
 /// `planned`: starts of others that were planned lately; where one of them is to be, the offer ends. In proportion to
 /// the nodes of the partitions.
 NodeOffers offers_of(const sched::ClusterView& view, const OfferQuestion& question,
-                 const std::vector<sched::PlannedStart>& planned, base::Time now);
+                     const std::vector<sched::PlannedStart>& planned, base::Time now);
 
 }  // namespace gw::ctld

@@ -106,10 +106,13 @@ std::string id_of(const wire::NodeOffer& offer) {
 
 void tell_offers(const sched::ClusterView& view, base::Time now, const wire::ListOffersRequest& asked,
                  const std::vector<sched::PlannedStart>& planned, wire::ListOffersReply& out) {
-  const OfferQuestion question{asked.qos(), asked.uid(), {asked.partitions().begin(), asked.partitions().end()}};
+  constexpr int kMostOffers = 1'000;  // more kinds of nodes than anybody chooses from
+  OfferQuestion question{asked.qos(), asked.uid(), {asked.partitions().begin(), asked.partitions().end()}};
+  if (asked.longest_us() > 0) question.longest = base::Duration{asked.longest_us()};
   const NodeOffers all = offers_of(view, question, planned, now);
+  uint32_t left_out = all.left_out;
   for (const NodeOffer& offer : all.offers) {
-    wire::NodeOffer& shown = *out.add_offers();
+    wire::NodeOffer shown;
     shown.set_partition(offer.partition);
     shown.set_nodes(base::compress_hostlist(offer.nodes));
     shown.set_node_count(static_cast<uint32_t>(offer.nodes.size()));
@@ -118,10 +121,16 @@ void tell_offers(const sched::ClusterView& view, base::Time now, const wire::Lis
     shown.set_cpus(offer.cpus);
     shown.set_mem_mb(offer.mem_mb);
     if (offer.until != base::Time::never()) shown.set_until_us(offer.until.us);
+    if (offer.longest != base::kUnlimited) shown.set_longest_us(offer.longest.us);
     shown.set_id(id_of(shown));
+    if (!asked.id().empty() && asked.id() != shown.id()) continue;
+    if (out.offers_size() < kMostOffers)
+      *out.add_offers() = std::move(shown);
+    else
+      ++left_out;
   }
   out.set_qos(asked.qos());
-  out.set_left_out(all.left_out);
+  out.set_left_out(left_out);
   if (all.guaranteed) out.set_guaranteed_milli(*all.guaranteed);
   if (all.most) out.set_most_milli(*all.most);
   out.set_now_us(now.us);

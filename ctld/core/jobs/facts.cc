@@ -46,22 +46,19 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
 /// How long it takes, by what it told of its progress. While it is suspended nothing is done.
 void tell_duration(const Job& job, sched::PendingJob& out) {
   const model::Progress& p = job.progress;
-  if (p.has_overrun) out.overruns = base::Time{1};
-  if (p.of == 0) return;
-  const base::Duration rest = model::rest_of(p);
-  if (rest == base::kUnlimited) return;
-  const bool runs = job.placed() != nullptr && job.placed()->started && p.told;
-  if (!runs) {
-    out.remaining = rest;
-  } else if (is_suspended(job)) {
-    const Time since = job.placed()->suspension->since;
-    out.remaining = std::max(rest - (since - p.told), base::Duration{});
-    if (p.promised && since >= p.promised) out.overruns = base::Time{1};
-  } else {
-    out.remaining = model::expected_end(p) - job.placed()->running_since();
-    if (!p.has_overrun) out.overruns = p.promised;
-  }
-  out.remaining = std::min(out.remaining, out.time_limit);
+  const bool has_begun = job.placed() != nullptr && job.placed()->started;
+  out.scaling = std::min(p.scaling, 100U);
+  if (has_begun) out.overruns = p.promised;
+  const bool has_outstood = is_suspended(job) && p.promised && job.placed()->suspension->since >= p.promised;
+  if (is_suspended(job)) out.overruns = {};
+  if (p.has_overrun || has_outstood) out.overruns = base::Time{1};
+  if (!has_begun)
+    out.remaining = p.left;
+  else if (p.expected && is_suspended(job))
+    out.remaining = std::max(p.expected - job.placed()->suspension->since, base::Duration{});
+  else if (p.expected)
+    out.remaining = std::max(p.expected - job.placed()->running_since(), base::Duration{});
+  if (out.remaining != base::kUnlimited) out.remaining = std::min(out.remaining, out.time_limit);
 }
 
 }  // namespace

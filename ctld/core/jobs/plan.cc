@@ -206,6 +206,7 @@ void on_plan(Core& core, const sched::Plan& plan) {
                     is_alike))
       core.clients.changes.changed();
     core.planning.estimates = std::move(planned);
+    core.planning.gathered = plan.gathered;
   }
 }
 

@@ -49,9 +49,11 @@ void take_exit_as_saved(Core& core, Job& job, const Outcome& reported) {
   const bool is_clean = reported.end == JobState::kCompleted && reported.exit == model::ExitStatus{};
   if (!is_clean || job.spec.on_preempt != OnPreempt::kCheckpoint || !was_preempted(*job.placed()->outcome)) return;
   job.placed()->saved = std::max(job.placed()->saved, reported.ended);
+  job.progress.saved_step = job.progress.step;
   for (Job* other : siblings(core, job)) {  // the script is that of all components
     if (other->placed() == nullptr) continue;
     other->placed()->saved = std::max(other->placed()->saved, reported.ended);
+    other->progress.saved_step = other->progress.step;
     core.rows.job(*other);
   }
 }

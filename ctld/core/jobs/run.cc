@@ -21,6 +21,7 @@
 #include "ctld/core/jobs/usage.h"
 #include "ctld/core/jobs/wait_reasons.h"
 #include "ctld/core/shared/programs.h"
+#include "ctld/core/shared/told_progress.h"
 #include "sched/quota/quota_tree.h"
 
 namespace gw::ctld {
@@ -47,22 +48,14 @@ void stop_siblings(Core& core, const Job& job, const Outcome& outcome) {
   }
 }
 
-/// What it told of its run counts no longer; where nothing was saved, nor does what was done.
-void begin_anew(model::Progress& progress, Time ended, bool has_saved) {
-  progress.has_overrun |= progress.promised && ended >= progress.promised;
-  progress.told = progress.promised = {};
-  if (!has_saved) progress.step = 0;
-}
-
 void requeue(Core& core, Job& job, const Outcome& outcome) {
   const bool had_started = static_cast<bool>(job.placed()->started);
   const Duration uncut = job.placed()->uncut_limit;
   const Duration run = had_started ? outcome.ended - job.placed()->running_since() : Duration{};
-  const bool has_saved = static_cast<bool>(job.placed()->saved);
   if (had_started) core.rows.past_run(job, outcome);
   if (!advance(core, job, JobEvent::kRequeue)) return;
   job.derived_exit = {};
-  begin_anew(job.progress, outcome.ended, has_saved || !had_started);
+  if (had_started) end_progress(job.progress, outcome.ended);
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
   waiting.since = core.now;
@@ -274,6 +267,7 @@ void go(Core& core, Job& job) {
   if (!advance(core, job, JobEvent::kGo)) return;
   model::Placed& placed = *job.placed();
   placed.started = core.now;
+  begin_progress(job, core.now);
   const bool is_told_all = placed.waiting_for.empty();
   placed.waiting_for.clear();
   launch_succeeded(core, job);
@@ -285,8 +279,9 @@ void go(Core& core, Job& job) {
   arm_limits(core, job);
   answer_waiters(core, job.id, job, /*has_started=*/true);
   core.post(RunStarted{job.id});
-  // An elastic gang grows from now on: the scheduler is to look again.
-  if (job.spec.request.elastic)
+  // An elastic gang grows from now on: the scheduler is to look again. And when one must have ended is known only now.
+  const bool is_bound = job.progress.promised && core.planning.orders.needs().durations;
+  if (job.spec.request.elastic || is_bound)
     core.feed.tell(sched::RunningChanged{job.id, std::make_shared<const sched::PendingJob>(pending_of(core, job))});
   if (!goes_alone(job)) {
     for (const model::NodeShare& share : placed.allocation.shares) send_go(core, job, share.node);
@@ -340,6 +335,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   if (!advance(core, job, model::end_event(outcome.end))) return;
   model::Ended ended;
   if (const model::Placed* placed = job.placed()) {
+    job.progress.has_overrun |= job.progress.promised && outcome.ended >= job.progress.promised;
     ended.allocation = placed->allocation;
     ended.partition = placed->partition;
     ended.started = placed->started;
@@ -374,7 +370,9 @@ void revive(Core& core, Job& job, const std::string& why) {
   job.waiting()->since = core.now;
   if (job.spec.array) core.jobs.arrays().put_aside(job);  // it goes again when its array has room
   job.derived_exit = {};
+  const bool has_overrun = job.progress.has_overrun;
   job.progress = {};
+  job.progress.has_overrun = has_overrun;  // who overruns is believed no more, however often it is repeated
   job.eligible = {};
   job.launch_failures = 0;
   job.last_failure = before.outcome.detail;

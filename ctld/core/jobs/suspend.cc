@@ -189,7 +189,7 @@ bool go_on(Core& core, Job& job) {
   const Duration stood = core.now - was.since;
   placed.stood_still = placed.stood_still + stood;
   if (placed.saved) placed.saved = placed.saved + stood;
-  for (Time* at : {&job.progress.told, &job.progress.promised})
+  for (Time* at : {&job.progress.told, &job.progress.expected, &job.progress.promised})
     if (*at) *at = *at + stood;
   placed.suspension.reset();
   placed.moves_to.reset();

@@ -50,6 +50,7 @@ struct Planning {
   std::map<sched::ClassKey, WaitInfo> class_waits;
   base::Time planned;                                    ///< When the latest plan was made, by which classes are named.
   std::map<base::JobId, sched::PlannedStart> estimates;  ///< Of the last plan.
+  std::vector<sched::PlannedStart> gathered;             ///< Nodes that it keeps beside these.
   StartForecasts forecasts;
   std::vector<sched::WouldMove> dry_run_moves;                  ///< By the dry runs of the last plan.
   std::map<base::JobId, std::set<std::string>> reported_moves;  ///< Of jobs that wait: what dry runs found.

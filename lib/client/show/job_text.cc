@@ -89,6 +89,9 @@ void add_state(Record& r, const JobRow& row, bool detail) {
     r.line()
         .put("Progress", or_else(progress_of(job), "N/A"))
         .put("StepsPerSecond", or_else(step_rate_of(job), "N/A"))
+        .put("Scaling", job.status().progress().other_tasks() == 0
+                            ? "N/A"
+                            : fmt::format("{:.2f}", job.status().progress().scaling() / 100.0))
         .put("ToldEnd", job.status().progress().has_overrun() ? "overrun" : show_time(told_end(job), "N/A"));
   if (const std::string waited = waited_text(job); !waited.empty()) r.line().put("WaitedFor", waited);
   if (job.status().waiting().has_start_range())

@@ -409,10 +409,9 @@ std::string step_rate_of(const wire::Job& job) {
 }
 
 base::Time told_end(const wire::Job& job) {
-  const model::Progress p = wire::from_wire(job.status().progress());
-  if (p.has_overrun || !job.status().has_placed() || suspended_at(job)) return {};
-  const base::Duration rest = model::rest_of(p);
-  return !p.told || rest == base::kUnlimited ? base::Time{} : p.told + rest;
+  const wire::Progress& p = job.status().progress();
+  const bool is_running = job.status().has_placed() && !suspended_at(job);
+  return p.has_overrun() || !is_running ? base::Time{} : base::Time{p.expected_us()};
 }
 
 std::string tres_memory(uint64_t mb) {

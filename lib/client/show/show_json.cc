@@ -155,6 +155,7 @@ Json progress_json(const wire::Job& job) {
   return {{"step", p.step()},
           {"of", known(p.of())},
           {"steps_per_second", p.rate_milli() == 0 ? Json(nullptr) : Json(static_cast<double>(p.rate_milli()) / 1e3)},
+          {"scaling", p.other_tasks() == 0 ? Json(nullptr) : Json(p.scaling() / 100.0)},
           {"told_at", seconds(p.told_us())},
           {"told_end", seconds(end.us)},
           {"has_overrun", p.has_overrun()}};

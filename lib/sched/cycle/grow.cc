@@ -102,18 +102,20 @@ struct Growing {
   const PendingJob& gang;
   uint32_t leaf = 0;
   uint32_t present = 0;            ///< Tasks.
+  const Order& order;              ///< Says what another is worth.
   std::vector<std::string> nodes;  ///< Where it is.
   Group group;
 };
 
 /// Who grows next: those within their guarantee, who could take it from the others; then the one whose QOS holds least
-/// of what it is due, then the higher priority, then the smaller. So equals grow evenly.
-using GrowthRank = std::tuple<bool, Ratio, int64_t, uint32_t, JobId>;
+/// of what it is due, then the higher priority, then the one to which it is worth most (Order::gain()).
+using GrowthRank = std::tuple<bool, Ratio, int64_t, double, JobId>;
 
 GrowthRank rank_of(const Session& session, const Growing& g) {
   const Quantities least = session.quotas().tree().count_growth(g.gang.request, smallest_extension(g.gang));
+  const double gain = g.order.gain(g.gang, g.present);
   return {!session.quotas().is_guaranteed(g.leaf, least), session.quotas().dominant(g.leaf), -g.gang.priority,
-          g.present, g.gang.id};
+          -comparable(gain), g.gang.id};
 }
 
 /// Some time in this pass.
@@ -131,7 +133,8 @@ std::map<JobId, Growing> growing_gangs(const Session& session) {
     const PendingJob& gang = *running->second;
     const uint32_t present = session.view.present_tasks(id);
     if (present >= gang.most_tasks || !may_grow(session, id)) continue;
-    Growing g{gang, holder->leaf, present, {}, {}};
+    const std::string& partition = session.capacity().holdings().at(id).partition;
+    Growing g{gang, holder->leaf, present, session.orders().in(partition, gang.qos), {}, {}};
     for (JobId part : session.trial.parts_left(id))
       for (NodeId node : session.capacity().holdings().at(part).nodes)
         g.nodes.push_back(session.capacity().node(node)->facts.name);

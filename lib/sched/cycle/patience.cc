@@ -21,13 +21,11 @@ constexpr int64_t kTurnsToWakeFor = 8;
 /// heavy-tailed, so whoever has run for weeks goes on for weeks, and what is gathered would stand idle until then.
 constexpr int64_t kTimesToAwait = 4;
 
-/// Is it likely that all who run there leave soon enough?
-bool will_clear(const Session& session, const NodeAccount& node, Duration most) {
-  return std::all_of(node.occupants.begin(), node.occupants.end(), [&](const Occupant& occupant) {
-    if (occupant.end != Time::never()) return occupant.end <= session.now + most;
-    const auto holding = session.capacity().holdings().find(occupant.job);
-    return holding == session.capacity().holdings().end() || session.now <= holding->second.started + most;
-  });
+/// Is it likely that who runs there leaves soon enough?
+bool will_leave(const Session& session, const Occupant& occupant, Duration most) {
+  if (occupant.end != Time::never()) return occupant.end <= session.now + most;
+  const auto holding = session.capacity().holdings().find(occupant.job);
+  return holding == session.capacity().holdings().end() || session.now <= holding->second.started + most;
 }
 
 /// Nodes of the partition that could be part of the gang some time, the emptiest first: what is gathered only becomes
@@ -35,12 +33,11 @@ bool will_clear(const Session& session, const NodeAccount& node, Duration most) 
 std::vector<const NodeAccount*> by_emptiness(const Session& session, const Served& served,
                                              const PartitionFacts& partition) {
   const NodeFilter filter(served.job.request, partition);
-  const Duration most = patience_of(session.view, served.leaf) * kTimesToAwait;
   std::vector<const NodeAccount*> out;
   for (NodeId id : session.capacity().partition_nodes(partition.name)) {
     const NodeAccount* node = session.capacity().node(id);
     if (node != nullptr && node->facts.usable && node->node_class != nullptr &&
-        !filter.failed_static_filter(node->facts, *node->node_class) && will_clear(session, *node, most))
+        !filter.failed_static_filter(node->facts, *node->node_class))
       out.push_back(node);
   }
   const auto rank = [](const NodeAccount* node) {
@@ -63,10 +60,12 @@ void make_leave(Session& session, JobId part) {
 /// In strides that grow: whether the job fits is asked after the first node, the next two, the next four.
 bool empty_until_fits(Session& session, const Served& served, const PartitionFacts& partition) {
   const std::vector<const NodeAccount*> nodes = by_emptiness(session, served, partition);
+  const Duration most = patience_of(session.view, served.leaf) * kTimesToAwait;
   size_t next_try = 1;
   for (size_t i = 0; i < nodes.size(); ++i) {
     std::vector<JobId> there;
-    for (const Occupant& occupant : nodes[i]->occupants) there.push_back(occupant.job);
+    for (const Occupant& occupant : nodes[i]->occupants)
+      if (will_leave(session, occupant, most)) there.push_back(occupant.job);
     for (JobId part : there) make_leave(session, part);
     if (i + 1 < next_try && i + 1 < nodes.size()) continue;
     if (fits(session, served, partition)) return true;
@@ -152,6 +151,7 @@ bool gather_nodes(Session& session, const Served& served) {
     if (!is_open(session, served, name)) continue;
     auto allocation = find_nodes(session, served, *session.capacity().partition(name));
     if (!allocation) continue;
+    session.plan.gathered.push_back(PlannedStart{served.job.id, name, session.now, allocation->node_names()});
     session.backfill.keep(served.job, FutureStart{session.now, std::move(*allocation)}, served.is_guaranteed);
     if (served.is_guaranteed) offer_gathered(session, served);
     return true;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "sched/cycle/loss.h"
 #include "sched/cycle/session.h"
+#include "sched/queue/orders.h"
 #include "sched/view/protection.h"
 
 namespace gw::sched {
@@ -75,6 +77,25 @@ void add_coming(const Session& session, const Start& start, const Group& group, 
   add_coming(session, start.job, amounts, cover);
 }
 
+/// What each extension is worth to its gang, in the order in which they came.
+std::unordered_map<JobId, double> gains_of_extensions(const Session& session) {
+  std::unordered_map<JobId, double> out;
+  for (const auto& [id, extensions] : session.view.gangs()) {
+    const auto running = session.view.running().find(id);
+    const auto holding = session.capacity().holdings().find(id);
+    if (running == session.view.running().end() || holding == session.capacity().holdings().end()) continue;
+    const PendingJob& gang = *running->second;
+    const Order& order = session.orders().in(holding->second.partition, gang.qos);
+    uint32_t before = gang.request.tasks;
+    for (const JobId extension : extensions) {
+      out[extension] = comparable(order.gain(gang, before));
+      if (const auto part = session.view.running().find(extension); part != session.view.running().end())
+        before += part->second->request.tasks;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_there_to_take(const Session& session, JobId id, const PendingJob& running) {
@@ -90,9 +111,12 @@ bool is_preemptible(const Session& session, JobId id, const PendingJob& running)
 void VictimPool::list(const Session& session) {
   if (candidates_) return;
   candidates_.emplace();
+  const auto gains = gains_of_extensions(session);
   for (const auto& [id, running] : session.view.running())
     if (is_preemptible(session, id, *running))
       candidates_->push_back(candidate_of(session, *running, *session.view.quota().holder(id)));
+  for (Candidate& c : *candidates_)
+    if (const auto gain = gains.find(c.job); gain != gains.end()) c.gain = gain->second;
   std::sort(candidates_->begin(), candidates_->end(), goes_before);
   nodes_of_.resize(candidates_->size());
   for (size_t i = 0; i < candidates_->size(); ++i) {

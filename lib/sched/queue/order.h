@@ -25,7 +25,7 @@
 namespace gw::sched {
 
 /// Counts up with each change of this header or of what it shows.
-constexpr uint32_t kOrderInterface = 5;
+constexpr uint32_t kOrderInterface = 6;
 
 /// One named weight of the configuration's `order_weights`.
 using Weights = std::map<std::string, double>;
@@ -139,6 +139,14 @@ class Order {
   /// or held by those that run. What it returns is in JobFacts::survey as long as the pass lasts.
   virtual std::shared_ptr<const Survey> survey(const std::vector<Contender>& /*all*/, uint64_t /*offered*/) const {
     return nullptr;
+  }
+  /// How much one more task is worth to an elastic gang that has so many, against others: among gangs of one QOS and
+  /// priority the one to which it is worth most grows next, and the one to which its last is worth least gives that
+  /// back first. Unless an order says otherwise: by how much faster it becomes for each task that it has (the marginal
+  /// gain, so that the product of all speeds grows most), as far as it told how it scales; gangs of which nothing is
+  /// known grow evenly.
+  virtual double gain(const PendingJob& gang, uint32_t tasks) const {
+    return gang.scaling / 100.0 / static_cast<double>(tasks == 0 ? 1 : tasks);
   }
   /// Says which node is taken where neither the job nor the partition says a fit; null: the cluster's fit does.
   virtual const NodeScore* nodes() const { return nullptr; }

@@ -32,6 +32,15 @@ Duration told_remaining(const PendingJob& job, Time now) {
   return job.remaining != base::kUnlimited ? job.remaining : job.time_limit;
 }
 
+void add_needs(Needs& to, const Needs& needs) {
+  to.users |= needs.users;
+  to.durations |= needs.durations;
+  to.holdings |= needs.holdings;
+  to.services |= needs.services;
+  to.parts |= needs.parts;
+  to.survey |= needs.survey;
+}
+
 }  // namespace
 
 base::Result<PoolOrders> choose_pool_orders(const std::vector<model::Partition>& partitions, const std::string& cluster,
@@ -64,12 +73,15 @@ base::Result<ChosenOrder> choose_qos_order(const std::string& qos, const std::st
 Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, const Weights& weights, Services services,
                const PoolOrders& qos)
     : all_{cluster != nullptr ? std::move(cluster) : *make_order("fifo_skip"), 0}, services_(std::move(services)) {
-  add(*all_.order);
+  add_needs(needs_, all_.order->needs());
+  are_preemptive_ = all_.order->is_preemptive();
   std::map<std::pair<std::string_view, Weights>, uint32_t> numbers = {{{all_.order->name(), weights}, 0}};
   const auto take = [&](const PoolOrders& from, std::map<std::string, Line>& to) {
     for (const auto& [name, chosen] : from) {
       if (chosen.order == nullptr) continue;
-      add(*chosen.order);
+      add_needs(needs_, chosen.order->needs());
+      if (&from == &qos) add_needs(of_qos_, chosen.order->needs());
+      are_preemptive_ |= chosen.order->is_preemptive();
       const std::pair<std::string_view, Weights> key(chosen.order->name(), chosen.weights);
       const uint32_t number = numbers.try_emplace(key, static_cast<uint32_t>(numbers.size())).first->second;
       has_several_ |= number != 0;
@@ -80,15 +92,10 @@ Orders::Orders(std::shared_ptr<const Order> cluster, const PoolOrders& pools, co
   take(qos, qos_);
 }
 
-void Orders::add(const Order& order) {
-  const Needs needs = order.needs();
-  needs_.users |= needs.users;
-  needs_.durations |= needs.durations;
-  needs_.holdings |= needs.holdings;
-  needs_.services |= needs.services;
-  needs_.parts |= needs.parts;
-  needs_.survey |= needs.survey;
-  are_preemptive_ |= order.is_preemptive();
+Needs Orders::needs_in(const std::string& partition) const {
+  Needs out = of_qos_;
+  add_needs(out, pool(partition).order->needs());
+  return out;
 }
 
 const Orders::Line& Orders::pool(const std::string& partition) const {

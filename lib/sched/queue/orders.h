@@ -57,6 +57,8 @@ class Orders {
   bool is_strict_for(const PendingJob& job) const;
   /// What any of them needs.
   const Needs& needs() const { return needs_; }
+  /// And what those do that may rank jobs of a partition.
+  Needs needs_in(const std::string& partition) const;
   /// Null: nothing is known.
   const Services* services() const { return services_.empty() ? nullptr : &services_; }
   /// Are any of them preemptive?
@@ -69,11 +71,10 @@ class Orders {
   };
   Line all_;
   std::map<std::string, Line> pools_, qos_;
-  Needs needs_;
+  Needs needs_, of_qos_;
   Services services_;
   bool are_preemptive_ = false, has_several_ = false;
 
-  void add(const Order& order);
   const Line& pool(const std::string& partition) const;
   const Line& line(const std::string& partition, const std::string& qos) const;
   const Line& line_of(const PendingJob& job) const {

@@ -77,8 +77,10 @@ struct PendingJob {
   /// Of an elastic gang, whose `request` is for its smallest size: it grows to so many tasks. 0: it is not elastic.
   uint32_t most_tasks = 0;
   bool grows_by_node = false;  ///< Only onto nodes that it is not on yet.
-  JobId gang;                  ///< Of an extension of an elastic gang above its smallest size, which runs: the gang.
-  uint32_t preemptions = 0;    ///< So often it was preempted before; it is protected the longer.
+  /// Of such a gang: with k times the tasks it is k^(scaling / 100) times as fast; 100 where nothing is known.
+  uint32_t scaling = 100;
+  JobId gang;                ///< Of an extension of an elastic gang above its smallest size, which runs: the gang.
+  uint32_t preemptions = 0;  ///< So often it was preempted before; it is protected the longer.
   Suspends suspends = Suspends::kNo;       ///< While it runs.
   Suspends between_turns = Suspends::kNo;  ///< The same, where it yields its turn to another (Order::suspends()).
   bool saves_work = false;                 ///< If it is preempted it saves its work before it ends.

@@ -11,7 +11,7 @@ bool goes_before(const Candidate& a, const Candidate& b) {
   const auto rank = [](const Candidate& c) { return std::tuple(!c.gang, c.priority, c.loss); };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (a.beyond < b.beyond || b.beyond < a.beyond) return b.beyond < a.beyond;
-  return std::tuple(-a.started.us, ~a.job.value) < std::tuple(-b.started.us, ~b.job.value);
+  return std::tuple(a.gain, -a.started.us, ~a.job.value) < std::tuple(b.gain, -b.started.us, ~b.job.value);
 }
 
 bool is_cheaper_by_gpu(const Candidate& a, const Candidate& b) {

@@ -24,12 +24,13 @@ struct Candidate {
   JobId gang = {};                  ///< Of an extension above an elastic gang's smallest size: the gang.
   uint64_t loss = 1;                ///< As `lost`, with what a restart costs; never 0.
   Ratio beyond = {};                ///< What its QOS holds of its fair share.
+  double gain = 0;                  ///< Of an extension: what it is worth to its gang (Order::gain()).
   base::Time protected_until = {};  ///< Since it was preempted before; nobody who waits is delayed for long by it.
   base::Time settled_until = {};
   bool is_settled = false;  ///< It started after its patience: fair shares do not disturb it yet.
 };
 /// The order of rule 8: extensions, then the lowest priority, the least loss, the QOS furthest beyond its fair share,
-/// the youngest.
+/// the extension that is worth least to its gang, the youngest.
 bool goes_before(const Candidate& a, const Candidate& b);
 /// The lower priority first, then what each of its GPUs costs less; those without GPUs before all others.
 bool is_cheaper_by_gpu(const Candidate& a, const Candidate& b);

@@ -19,8 +19,10 @@ Held held_with_parts(const ClusterView& view, JobId job) {
 Standings::Standings(const ClusterView& view, Time now) : view_(view), facts_(now, view.capacity(), view.usage()) {
   const Needs needs = view.orders().needs();
   for (const auto& [name, facts] : view.capacity().partitions()) {
-    if (needs.holdings || needs.parts) all_[name] = all_of(view.capacity(), name);
-    if (needs.parts || needs.survey) free_[name] = free_in(view.capacity(), name);
+    if (!needs.holdings && !needs.parts && !needs.survey) break;
+    const Needs own = view.orders().needs_in(name);
+    if (own.holdings || own.parts) all_[name] = all_of(view.capacity(), name);
+    if (own.parts || own.survey) free_[name] = free_in(view.capacity(), name);
   }
   if (needs.holdings || needs.survey || view.orders().are_preemptive()) list_runs();
   if (needs.holdings) count_holdings();

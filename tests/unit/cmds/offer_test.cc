@@ -52,6 +52,9 @@ TEST(FromOffer, WithNothingElseItIsAllOfIt) {
   EXPECT_THAT(*timed.words, ElementsAre("--partition=gpu", "--qos=team", "--nodelist=n[1-3]", "--nodes=3",
                                         "--gpus-per-node=h100:8", "--time=89", "--immediate"));
   EXPECT_EQ(timed.o.job.spec.time_limit, base::minutes(89));
+  wire::ListOffersReply brief = told(90);
+  brief.mutable_offers(0)->set_longest_us(base::hours(1).us);
+  EXPECT_EQ(Given({}, brief).o.job.spec.time_limit, base::hours(1)) << "as long as jobs of the QOS may run";
   EXPECT_THAT(*Given({}, told(0, 0)).words,
               ElementsAre("--partition=gpu", "--qos=team", "--nodelist=n[1-3]", "--nodes=3", "--ntasks-per-node=1",
                           "--cpus-per-task=96", "--immediate"));
@@ -65,6 +68,11 @@ TEST(FromOffer, WhatIsSaidCountsWhereItIsLess) {
   for (const char* word : {"-n6", "-c4"})
     EXPECT_THAT(*Given({word}, told(0, 0)).words,
                 ElementsAre("--partition=gpu", "--qos=team", "--nodelist=n[1-3]", "--nodes=3", "--immediate"));
+}
+
+TEST(FromOffer, FewTasksNeedFewNodes) {
+  EXPECT_THAT(*Given({"-n2"}).words, ElementsAre("--partition=gpu", "--qos=team", "--nodelist=n[1-2]", "--nodes=2",
+                                                 "--gpus-per-node=h100:8", "--immediate"));
 }
 
 TEST(FromOffer, MoreThanItHasAndWhatItSaysItselfIsRefused) {

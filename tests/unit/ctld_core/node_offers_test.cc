@@ -47,8 +47,10 @@ struct Market : sched::testing::Cluster {
     std::vector<std::string> out;
     const wire::ListOffersReply told = ask();
     for (const wire::NodeOffer& offer : told.offers())
-      out.push_back(fmt::format("{}: {} GPUs, {} CPUs, until {}", offer.nodes(), offer.gpus(), offer.cpus(),
-                                offer.until_us() == 0 ? 0 : (offer.until_us() - kNow.us) / 60'000'000));
+      out.push_back(
+          fmt::format("{}: {} GPUs, {} CPUs, until {}{}", offer.nodes(), offer.gpus(), offer.cpus(),
+                      offer.until_us() == 0 ? 0 : (offer.until_us() - kNow.us) / 60'000'000,
+                      offer.longest_us() == 0 ? "" : fmt::format(", for {}", offer.longest_us() / 60'000'000)));
     return out;
   }
 };
@@ -102,7 +104,7 @@ TEST(NodeOffers, APartitionSaysHowLongAndWhetherNodesGoWhole) {
   p.exclusive = true;
   m.apply(sched::PartitionSet{p});
   m.runs(1, 1, 1);
-  EXPECT_THAT(m.nodes(), ElementsAre("n[2-4]: 8 GPUs, 32 CPUs, until 45"));
+  EXPECT_THAT(m.nodes(), ElementsAre("n[2-4]: 8 GPUs, 32 CPUs, until 0, for 45"));
   p.is_up = false;
   m.apply(sched::PartitionSet{p});
   EXPECT_THAT(m.nodes(), IsEmpty());
@@ -156,6 +158,12 @@ TEST(NodeOffers, OfPartitionsAndQosThatOneMayUse) {
   EXPECT_THAT(asked->request.list_offers().partitions(), ElementsAre("main"));
   EXPECT_EQ(asked->request.list_offers().uid(), 1000U) << "not whom the request names";
   EXPECT_EQ(asked->request.list_offers().qos(), w.settings.default_qos);
+  r.mutable_list_offers()->mutable_partitions()->Add()->assign("main");
+  r.mutable_list_offers()->add_partitions("main");
+  w.ask(1000, r);
+  EXPECT_THAT(asked->request.list_offers().partitions(), ElementsAre("main")) << "each once";
+  EXPECT_EQ(asked->request.list_offers().longest_us(), 0);
+  r.mutable_list_offers()->clear_partitions();
   asked.reset();
   r.mutable_list_offers()->add_partitions("closed");
   EXPECT_THAT(w.ask(1000, r).error().what(), HasSubstr("may not use partition closed"));
@@ -165,6 +173,51 @@ TEST(NodeOffers, OfPartitionsAndQosThatOneMayUse) {
   r.mutable_list_offers()->set_qos("own");
   EXPECT_NE(w.ask(1000, r).error().what(), "");
   EXPECT_FALSE(asked);
+}
+
+TEST(NodeOffers, WhatAPlanKeepsIsNotOfferedAndNobodyRunsLongerThanHisQosLets) {
+  Settings s;
+  model::Qos brief;
+  brief.name = "brief";
+  brief.max_wall = base::hours(1);
+  s.qos = {brief};
+  testing::World w(1, s);
+  std::optional<AskScheduler> asked;
+  w.on_effects = [&](const Effects& effects) {
+    for (const Outgoing& out : effects.out)
+      if (const auto* ask = std::get_if<AskScheduler>(&out)) asked = *ask;
+  };
+  sched::Plan plan;
+  plan.epoch = w.view.epoch();
+  plan.gathered = {{JobId(9), "main", w.now, {"n0"}}};
+  w.core->on_plan(w.now, plan);
+  wire::ApiRequest r;
+  r.mutable_list_offers()->set_qos("brief");
+  w.ask(1000, r);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->planned, plan.gathered);
+  EXPECT_EQ(asked->request.list_offers().longest_us(), base::hours(1).us);
+}
+
+TEST(NodeOffers, NodesThatAreHiddenAreNotOffered) {
+  Settings s;
+  s.private_data.nodes = true;
+  testing::World w(1, s);
+  wire::ApiRequest r;
+  r.mutable_list_offers();
+  EXPECT_THAT(w.ask(1000, r).error().what(), HasSubstr("which nodes are free is private here"));
+  EXPECT_EQ(w.ask(0, r).error().what(), "");
+}
+
+TEST(NodeOffers, OneIsFoundByItsId) {
+  Market m;
+  m.runs(1, 2, 5);
+  wire::ApiRequest request;
+  request.mutable_list_offers()->add_partitions("main");
+  request.mutable_list_offers()->set_id(m.ask().offers(1).id());
+  const wire::ListOffersReply one = answer_from(m.view, Market::kNow, request, {}).list_offers();
+  ASSERT_EQ(one.offers_size(), 1);
+  EXPECT_EQ(one.offers(0).nodes(), "n2");
 }
 
 }  // namespace

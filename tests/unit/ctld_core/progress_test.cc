@@ -54,6 +54,42 @@ struct Told : World {
     return ask(uid, r).error().what();
   }
   const model::Progress& progress() const { return job(id).progress; }
+  void checkpoint() {
+    wire::ApiRequest r;
+    r.mutable_checkpointed()->set_job_id(id.value);
+    EXPECT_EQ(ask(1000, r).error().what(), "");
+  }
+  void act(wire::JobAction action, uint32_t uid) {
+    wire::ApiRequest r;
+    r.mutable_job_action()->add_ids(id.value);
+    r.mutable_job_action()->set_action(action);
+    ask(uid, r);
+  }
+  void requeue() {
+    act(wire::kRequeue, 1000);
+    exited("n0", id, 0);
+    done("n0", id);
+  }
+  void begin_again() {
+    pass(3'600);
+    schedule();
+    started("n0", id);
+  }
+  void suspend() {
+    act(wire::kSuspend, 0);
+    wire::NodeToController m;
+    m.mutable_suspended()->set_job(id.value);
+    m.mutable_suspended()->set_attempt(job(id).attempt);
+    m.mutable_suspended()->set_round(1);
+    say("n0", m);
+  }
+  /// Returns what orders were told while it waited for that.
+  base::Duration resume() {
+    act(wire::kResume, 0);
+    const base::Duration told = remaining();
+    schedule();
+    return told;
+  }
   /// As orders are told it.
   base::Duration remaining() const {
     if (const auto* waits = view.queue().find(id)) return sched::waiting_facts(*waits, now).remaining;
@@ -102,15 +138,13 @@ TEST(ProgressOfAJob, OneReportInASecondIsKept) {
 TEST(ProgressOfAJob, WhoRunsForLongerThanItToldFirstIsRankedAsIfItHadToldNothing) {
   Told w;
   EXPECT_EQ(w.tell(0, 540, 1'000), "");  // ten minutes in all
+  const Time promised = sched::overrun_of(w.began, w.progress().expected - w.began);
   for (int i = 0; i < 10; ++i) {
     w.pass(60);
     EXPECT_EQ(w.tell(0), "") << "again and again it says that it needs nine minutes";
     EXPECT_NE(w.remaining(), base::kUnlimited) << i;
   }
-  EXPECT_EQ(w.progress().promised,
-            sched::overrun_of(w.began,
-                              model::expected_end({0, 540, 1'000, w.began + base::seconds(60), {}, false}) - w.began))
-      << "the first end counts";
+  EXPECT_EQ(w.progress().promised, promised) << "the first end counts";
   w.now = w.progress().promised;
   EXPECT_EQ(w.remaining(), base::kUnlimited) << "before it says anything";
   EXPECT_EQ(w.tell(539), "");
@@ -133,46 +167,69 @@ TEST(ProgressOfAJob, WhileItIsSuspendedNothingIsDoneAndNoTimePasses) {
   Told w("srsf");
   EXPECT_EQ(w.tell(0, 1000, 1'000), "");
   const Time promised = w.progress().promised;
-  wire::ApiRequest r;
-  r.mutable_job_action()->add_ids(w.id.value);
-  r.mutable_job_action()->set_action(wire::kSuspend);
-  w.ask(0, r);
-  wire::NodeToController m;
-  m.mutable_suspended()->set_job(w.id.value);
-  m.mutable_suspended()->set_attempt(w.job(w.id).attempt);
-  m.mutable_suspended()->set_round(1);
-  w.say("n0", m);
+  w.pass(100);
+  const base::Duration before = w.remaining();
+  w.suspend();
   ASSERT_EQ(w.state(w.id), JobState::kSuspended);
   EXPECT_THAT(w.tell(5), HasSubstr("not running"));
   w.pass(5'000);
-  r.mutable_job_action()->set_action(wire::kResume);
-  w.ask(0, r);
-  w.schedule();
+  EXPECT_EQ(w.resume(), before) << "no less than while it ran, or whom it made room for would have to make room again";
   ASSERT_EQ(w.state(w.id), JobState::kRunning);
+  EXPECT_EQ(w.remaining(), before);
   EXPECT_EQ(w.progress().promised, promised + base::seconds(5'000));
-  EXPECT_TRUE(w.is_about(base::seconds(1000))) << base::format_duration(w.remaining());
 }
 
-TEST(ProgressOfAJob, ARunThatIsRepeatedBeginsAnewUnlessItsWorkWasSaved) {
-  for (const bool has_saved : {false, true}) {
+TEST(ProgressOfAJob, ARunThatIsRepeatedBeginsWhereItsWorkWasSavedLast) {
+  for (const uint64_t saved : {0U, 500U, 600U}) {
     Told w;
-    EXPECT_EQ(w.tell(600, 1000, 1'000), "");
-    if (has_saved) {
-      wire::ApiRequest saved;
-      saved.mutable_checkpointed()->set_job_id(w.id.value);
-      EXPECT_EQ(w.ask(1000, saved).error().what(), "");
-    }
-    wire::ApiRequest again;
-    again.mutable_job_action()->add_ids(w.id.value);
-    again.mutable_job_action()->set_action(wire::kRequeue);
-    w.ask(1000, again);
-    w.exited("n0", w.id, 0);
-    w.done("n0", w.id);
+    EXPECT_EQ(w.tell(500, 1000, 1'000), "");
+    if (saved == 500) w.checkpoint();
+    w.pass(100);
+    EXPECT_EQ(w.tell(600), "");
+    if (saved == 600) w.checkpoint();
+    w.requeue();
     ASSERT_EQ(w.state(w.id), JobState::kPending);
-    EXPECT_EQ(w.progress().step, has_saved ? 600U : 0U);
+    EXPECT_EQ(w.progress().step, saved);
     EXPECT_FALSE(w.progress().told || w.progress().promised);
-    EXPECT_EQ(w.remaining(), base::seconds(has_saved ? 400 : 1000));
+    EXPECT_TRUE(w.is_about(base::seconds(1000 - static_cast<int64_t>(saved)))) << base::format_duration(w.remaining());
   }
+}
+
+TEST(ProgressOfAJob, WhatItToldBindsARunInWhichItSaysNothing) {
+  Told w;
+  EXPECT_EQ(w.tell(0, 1, 1'000), "") << "a second, it says";
+  w.pass(5);
+  w.requeue();
+  w.begin_again();
+  EXPECT_TRUE(w.progress().promised);
+  EXPECT_LT(w.remaining(), base::minutes(3));
+  w.now = w.progress().promised;
+  EXPECT_EQ(w.remaining(), base::kUnlimited) << "it is last";
+  w.requeue();
+  EXPECT_EQ(w.remaining(), base::kUnlimited) << "and stays so";
+  EXPECT_TRUE(w.progress().has_overrun);
+  w.restart();
+  ASSERT_TRUE(w.restored) << w.restored.error().text();
+  EXPECT_EQ(w.remaining(), base::kUnlimited);
+}
+
+TEST(ProgressOfAJob, APromiseIsNotTakenBackByTellingThatNothingIsKnown) {
+  Told w;
+  EXPECT_EQ(w.tell(0, 540, 1'000), "");
+  const Time promised = w.progress().promised;
+  w.pass(60);
+  EXPECT_EQ(w.tell({}, model::kMostSteps, 1), "");
+  EXPECT_FALSE(w.progress().expected);
+  w.now = promised;
+  EXPECT_EQ(w.remaining(), base::kUnlimited);
+}
+
+TEST(ProgressOfAJob, AClockThatGoesBackKeepsNoReportFromBeingTaken) {
+  Told w;
+  EXPECT_EQ(w.tell(100, 1000), "");
+  w.pass(-3600);
+  EXPECT_EQ(w.tell(101), "");
+  EXPECT_EQ(w.progress().step, 101U);
 }
 
 TEST(ProgressOfAJob, IsToldByItsOwnerWhileItRuns) {

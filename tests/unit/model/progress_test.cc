@@ -44,20 +44,23 @@ TEST(Progress, WhatNobodyLivesToSeeIsNotKnown) {
   EXPECT_LT(rest_of(with_report({}, {0, 1'000'000, 1}, at(0))), base::hours(24 * 366 * 100));
 }
 
-TEST(Progress, TheEndMovesByWholeMinutesAndByLessOfARestThatIsLong) {
-  const auto end = [](uint64_t left_s) { return expected_end(with_report({}, {0, left_s, 1'000}, at(0))); };
-  EXPECT_EQ(expected_end({}), Time::never());
-  EXPECT_EQ(end(200).us % minutes(1).us, 0);
-  EXPECT_GE(end(200), at(200));
-  EXPECT_LE(end(200), at(260));
-  EXPECT_EQ(end(10'000), end(10'001));
-  for (const uint64_t left : {1'000ULL, 10'000ULL, 1'000'000ULL}) {
-    EXPECT_GE(end(left), at(static_cast<int64_t>(left)));
-    EXPECT_LE(end(left), at(static_cast<int64_t>(left + left / 8)));
+TEST(Progress, TheEndIsALittleLateAndMovesOnlyWithAChangeThatMatters) {
+  Progress p = with_report({}, {0, 16'000, 1'000}, at(0));
+  EXPECT_EQ(p.expected, at(16'000 + 1'000 + 60));
+  int changes = 0;
+  for (int64_t t = 100; t < 15'000; t += 100) {
+    const Time before = p.expected;
+    p = with_report(p, {static_cast<uint64_t>(t + t % 300 - 100), {}, 1'000}, at(t));
+    changes += p.expected == before ? 0 : 1;
+    EXPECT_GE(p.expected, at(16'000 - t % 300 + 100)) << t;
   }
-  Progress old = with_report({}, {0, 100, 1'000}, at(0));
-  old.told = {};
-  EXPECT_EQ(expected_end(old), Time::never()) << "of a run before";
+  EXPECT_LE(changes, 5) << "of 149 reports, by a job that goes as it told, up to a hundred steps";
+  p = with_report(p, {8'000, {}, 1'000}, at(15'000));
+  EXPECT_EQ(p.expected, at(23'000 + 500 + 60)) << "later";
+  p = with_report(p, {15'900, {}, 1'000}, at(15'100));
+  EXPECT_EQ(p.expected, at(15'200 + 6 + 60) + base::Duration{250'000}) << "sooner";
+  EXPECT_FALSE(with_report(p, {{}, kMostSteps, 1}, at(15'200)).expected) << "it is not known any more";
+  EXPECT_FALSE(with_report({}, {5, {}, {}}, at(0)).expected);
 }
 
 }  // namespace
