@@ -48,6 +48,7 @@ NOT_RUN = {
     "gangway checkpointed": "is for the processes of a job",
     "gangway progress": "is for the processes of a job",
     "gangway offers --watch": "goes on until ctrl-C",
+    "galloc -q team-a --from-offer": "the offer that a page names is of another cluster",
     "gangway token make": "root, who types all lines here, makes none; test_web.py does",
     "gangway token revoke": "ends tokens, of which there are none here",
     "gangway top": "takes a terminal",

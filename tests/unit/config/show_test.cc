@@ -123,16 +123,17 @@ TEST(Show, DiffNamesKeysWithOldAndNew) {
   after.partitions[0].fit = model::Fit::kDefault;
   after.switches[1].nodes.pop_back();
   after.switches[2].name = "roof";
-  EXPECT_THAT(diff(before, after),
-              UnorderedElementsAre(
-                  "controller.port: 7000 -> 8000", "auth.munge_socket: (none) -> /m",
-                  "node_daemon.constrain_devices: true -> false", "jobs.kill_wait: 1m30s -> 1m",
-                  "nodes.n[1-4],m[1-2],z9.weight: 1 -> 7", "nodes.n1.topology: (none) -> dgx-h100", "nodes.new1: added",
-                  "nodes.a1: removed", "partitions.p.max_time: 3d -> 4d4h", "partitions.q: removed",
-                  "qos.low.priority: -4 -> 5", "qos.low.order: las2d -> srsf", "qos.low.order_weights: queue_1=2 -> (none)",
-                  "scheduler.order_weights: age=0.5,nice=3 -> age=2,nice=3",
-                  "scheduler.fit: worst -> best", "partitions.p.fit: spread -> default",
-                  "network.leaf1.nodes: m[1-2],z9 -> m[1-2]", "network.roof: added", "network.top: removed"));
+  EXPECT_THAT(
+      diff(before, after),
+      UnorderedElementsAre("controller.port: 7000 -> 8000", "auth.munge_socket: (none) -> /m",
+                           "node_daemon.constrain_devices: true -> false", "jobs.kill_wait: 1m30s -> 1m",
+                           "nodes.n[1-4],m[1-2],z9.weight: 1 -> 7", "nodes.n1.topology: (none) -> dgx-h100",
+                           "nodes.new1: added", "nodes.a1: removed", "partitions.p.max_time: 3d -> 4d4h",
+                           "partitions.q: removed", "qos.low.priority: -4 -> 5", "qos.low.order: las2d -> srsf",
+                           "qos.low.order_weights: queue_1=2 -> (none)",
+                           "scheduler.order_weights: age=0.5,nice=3 -> age=2,nice=3", "scheduler.fit: worst -> best",
+                           "partitions.p.fit: spread -> default", "network.leaf1.nodes: m[1-2],z9 -> m[1-2]",
+                           "network.roof: added", "network.top: removed"));
   EXPECT_THAT(restart_needed(before, after),
               UnorderedElementsAre("controller.port", "auth.munge_socket", "node_daemon.constrain_devices",
                                    "nodes.n1.topology"));
