@@ -147,7 +147,8 @@ struct TakeSnapshot {
 struct AskScheduler {
   ConnId conn = 0;
   wire::ApiRequest request;
-  std::vector<sched::PlannedStart> planned = {};  ///< Of the last plan, with what it keeps; for list_offers.
+  /// Of the last plan, with what it keeps; for list_offers, else null.
+  std::shared_ptr<const std::vector<sched::PlannedStart>> planned = {};
 };
 /// Answer with what the scheduler would do with a job, and would if it asked for something else: `asked[0]` is the job
 /// as it is, the others are as the offers of `reply` have it, which is complete but for the outlooks. Between passes,

@@ -343,7 +343,8 @@ void Server::EffectRunner::carry_out(TakeSnapshot& take) {
 void Server::EffectRunner::carry_out(AskScheduler& ask) {
   server_.planning_.scheduler->inspect(
       [this, ask](const sched::ClusterView& view, base::Time now) -> std::function<void()> {
-        wire::ApiReply answer = answer_from(view, now, ask.request, ask.planned);
+        wire::ApiReply answer =
+            answer_from(view, now, ask.request, ask.planned ? *ask.planned : std::vector<sched::PlannedStart>());
         answer.set_id(ask.request.id());
         return [this, conn = ask.conn, id = ask.request.id(), bytes = answer.SerializeAsString()] {
           std::vector<Outgoing> out;

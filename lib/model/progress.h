@@ -23,7 +23,8 @@ struct Progress {
   base::Time promised;       ///< By then this run must have ended, by what it told first; zero: no end.
   bool has_overrun = false;  ///< In some run it went on past that.
   uint64_t saved_step = 0;   ///< Done when its work was saved last.
-  base::Duration left = base::kUnlimited;  ///< While it waits: how long its next run takes.
+  base::Duration left = base::kUnlimited;  ///< While it waits: how long its next run takes,
+  base::Duration allowed = {};             ///< and how long it may take by what was promised.
   uint32_t tasks = 0;                      ///< Of an elastic gang: the size that the rate is of; 0: of none.
   /// What is known of another size that it had before; 0: nothing.
   uint32_t other_tasks = 0;

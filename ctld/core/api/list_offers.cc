@@ -1,6 +1,7 @@
 // See list_offers.h.
 #include "ctld/core/api/list_offers.h"
 
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,16 @@ void add_open_partitions(const Core& core, const Caller& caller, model::JobSpec&
     spec.partitions = {name};
     if (route(core, caller, spec)) asked.add_partitions(name);
   }
+}
+
+/// Made once for each plan, however many ask.
+std::shared_ptr<const std::vector<sched::PlannedStart>> kept_by_plan(Core& core) {
+  Planning& planning = core.planning;
+  if (planning.kept_by_plan) return planning.kept_by_plan;
+  std::vector<sched::PlannedStart> all = planning.gathered;
+  for (const auto& [job, planned] : planning.estimates) all.push_back(planned);
+  planning.kept_by_plan = std::make_shared<const std::vector<sched::PlannedStart>>(std::move(all));
+  return planning.kept_by_plan;
 }
 
 }  // namespace
@@ -47,10 +58,7 @@ void list_offers(Core& core, ConnId conn, const Caller& caller, const wire::ApiR
   } else if (const base::Status open = route(core, caller, spec); !open) {
     return core.out.refuse(conn, request.id(), open.error());
   }
-  AskScheduler ask{conn, std::move(filled)};
-  for (const auto& [job, planned] : core.planning.estimates) ask.planned.push_back(planned);
-  for (const sched::PlannedStart& kept : core.planning.gathered) ask.planned.push_back(kept);
-  core.out.send(std::move(ask));
+  core.out.send(AskScheduler{conn, std::move(filled), kept_by_plan(core)});
 }
 
 }  // namespace gw::ctld

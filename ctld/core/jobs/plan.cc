@@ -207,6 +207,7 @@ void on_plan(Core& core, const sched::Plan& plan) {
       core.clients.changes.changed();
     core.planning.estimates = std::move(planned);
     core.planning.gathered = plan.gathered;
+    core.planning.kept_by_plan.reset();
   }
 }
 

@@ -55,7 +55,7 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
   if (had_started) core.rows.past_run(job, outcome);
   if (!advance(core, job, JobEvent::kRequeue)) return;
   job.derived_exit = {};
-  if (had_started) end_progress(job.progress, outcome.ended);
+  if (had_started) end_progress(job.progress, outcome.ended, was_preempted(outcome));
   if (uncut.us != 0) job.spec.time_limit = uncut;
   model::Waiting waiting;
   waiting.since = core.now;

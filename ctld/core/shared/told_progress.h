@@ -12,7 +12,8 @@ namespace gw::ctld {
 void begin_progress(model::Job& job, base::Time now);
 /// The earliest end that it told in this run binds it: who tells a later one has still told the first.
 void keep_promise(model::Job& job, base::Time now);
-/// The run is over, and may be repeated: from where its work was saved last.
-void end_progress(model::Progress& progress, base::Time ended);
+/// The run is over, and may be repeated: from where its work was saved last, and in what is left of the time that was
+/// promised, so that nobody gets a promise anew by requeueing his job. Who was preempted is allowed for another start.
+void end_progress(model::Progress& progress, base::Time ended, bool was_preempted);
 
 }  // namespace gw::ctld

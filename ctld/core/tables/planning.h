@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,6 +52,8 @@ struct Planning {
   base::Time planned;                                    ///< When the latest plan was made, by which classes are named.
   std::map<base::JobId, sched::PlannedStart> estimates;  ///< Of the last plan.
   std::vector<sched::PlannedStart> gathered;             ///< Nodes that it keeps beside these.
+  /// All of both for who asks the scheduler, once somebody has asked; null: of the last plan nobody did.
+  std::shared_ptr<const std::vector<sched::PlannedStart>> kept_by_plan;
   StartForecasts forecasts;
   std::vector<sched::WouldMove> dry_run_moves;                  ///< By the dry runs of the last plan.
   std::map<base::JobId, std::set<std::string>> reported_moves;  ///< Of jobs that wait: what dry runs found.

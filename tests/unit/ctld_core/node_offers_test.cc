@@ -195,7 +195,7 @@ TEST(NodeOffers, WhatAPlanKeepsIsNotOfferedAndNobodyRunsLongerThanHisQosLets) {
   r.mutable_list_offers()->set_qos("brief");
   w.ask(1000, r);
   ASSERT_TRUE(asked);
-  EXPECT_EQ(asked->planned, plan.gathered);
+  EXPECT_EQ(*asked->planned, plan.gathered);
   EXPECT_EQ(asked->request.list_offers().longest_us(), base::hours(1).us);
 }
 

@@ -213,6 +213,21 @@ TEST(ProgressOfAJob, WhatItToldBindsARunInWhichItSaysNothing) {
   EXPECT_EQ(w.remaining(), base::kUnlimited);
 }
 
+TEST(ProgressOfAJob, NobodyGetsAPromiseAnewByRequeueingHisJob) {
+  Told w;
+  EXPECT_EQ(w.tell({}, 1, 1'000), "") << "a second, it says in each run";
+  const base::Duration allowed = w.progress().promised - w.now;
+  int runs = 1;
+  for (; !w.progress().has_overrun && runs < 20; ++runs) {
+    w.pass(120);
+    EXPECT_EQ(w.tell({}, 1, 1'000), "");
+    w.requeue();
+    w.begin_again();
+  }
+  EXPECT_LE(runs, 2 + allowed.seconds() / 120);
+  EXPECT_EQ(w.remaining(), base::kUnlimited);
+}
+
 TEST(ProgressOfAJob, APromiseIsNotTakenBackByTellingThatNothingIsKnown) {
   Told w;
   EXPECT_EQ(w.tell(0, 540, 1'000), "");
