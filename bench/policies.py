@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Orders of the literature on the traces of their papers, with placement and restarts charged.
 
-Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve | --packing]. DIR holds muri_trace3.csv (Rivendile/Muri,
+Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve | --packing [--patience TIME]]. DIR holds muri_trace3.csv (Rivendile/Muri,
 simulator/trace-data/trace3.csv) and philly_5vc_pooled.csv (five virtual clusters of pkusys/ElasticFlow's philly.csv, October and
 November 2017, `qos` = the virtual cluster). For each experiment: restarts that cost 0, 30 and 60 s, GPUs counted and placed. Prints a
 Markdown table. With --alone each virtual cluster of the pooled trace is also replayed on nodes of its own, by the same order (counted, restarts
@@ -154,7 +154,7 @@ def print_packing(args, folder):
     for order, weights in PACKERS.items():
         given = ", ".join(f"{name}: {value}" for name, value in weights.items())
         (folder / "cluster.yaml").write_text(
-            f'policy: {{order: {order.split(",")[0]}, order_weights: {{{given}}}, patience: 0s}}\nnodes: [{{name: "n[0-{nodes - 1}]", gpus: {NODE["gpus"]}, cpus: {NODE["cpus"]}, '
+            f'policy: {{order: {order.split(",")[0]}, order_weights: {{{given}}}, patience: {args.patience}}}\nnodes: [{{name: "n[0-{nodes - 1}]", gpus: {NODE["gpus"]}, cpus: {NODE["cpus"]}, '
             f'memory: {NODE["memory_gib"]}G}}]\npartitions: [{{name: all, nodes: ALL, allow_shared_gpus: true}}]\n')
         done = subprocess.run([args.gangway, "simulate", "--cluster", folder / "cluster.yaml", "--trace", folder / "openb.csv", "--trace-format",
                                "openb", "--map", "user=qos", "--json"], capture_output=True, text=True, check=False)
@@ -181,6 +181,7 @@ def main():
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--packing", action="store_true")
+    parser.add_argument("--patience", default="0s")
     args = parser.parse_args()
     if args.alone or args.curve or args.packing:
         with tempfile.TemporaryDirectory() as name:

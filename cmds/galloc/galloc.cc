@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "client/options/in_effect.h"
 #include "cmds/galloc/alloc_session.h"
@@ -216,16 +217,20 @@ client::CommandDoc alloc_doc() {
   return d;
 }
 
-/// Where a job is to run, as some source has it.
+/// Where a job is to run, as the environment has it: only where nothing else says it.
 struct Place {
   std::vector<std::string> partitions, nodes;
+
+  explicit Place(model::JobSpec& spec)
+      : partitions(std::exchange(spec.partitions, {})), nodes(std::exchange(spec.request.nodelist, {})) {}
+  void put_back(model::JobSpec& spec) const {
+    if (spec.partitions.empty()) spec.partitions = partitions;
+    if (spec.request.nodelist.empty()) spec.request.nodelist = nodes;
+  }
 };
 
-/// What an offer says of the job, put behind what was said. It stands above the environment.
-Status take_offer(const Program& program, AllocOptions& o, const Place& by_environment,
-                  const std::vector<Option>& table) {
-  if (o.job.spec.partitions == by_environment.partitions) o.job.spec.partitions.clear();
-  if (o.job.spec.request.nodelist == by_environment.nodes) o.job.spec.request.nodelist.clear();
+/// What an offer says of the job, put behind what was said.
+Status take_offer(const Program& program, AllocOptions& o, const std::vector<Option>& table) {
   wire::ApiRequest request;
   wire::ListOffersRequest& list = *request.mutable_list_offers();
   list.set_qos(o.job.spec.qos);
@@ -245,7 +250,7 @@ int run_galloc(const Program& called, Args args) {
   auto table = alloc_table(o, flags, now);
   seen.watch(table);
   const Status read = client::read_environment(table, alloc_doc().env_prefixes, environment);
-  const Place by_environment{o.job.spec.partitions, o.job.spec.request.nodelist};
+  const Place by_environment(o.job.spec);
   Parsed parsed = parse_command(called, alloc_doc(), table, flags, args, client::kExitUsage, {.stop_at_operand = true});
   if (parsed.exit) return *parsed.exit;
   if (!read) return failed(called, read.error());
@@ -254,8 +259,10 @@ int run_galloc(const Program& called, Args args) {
   if (!o.from_offer.empty()) {
     const Status taken = has_components
                              ? base::invalid("an offer is for one component", "leave out --from-offer, or `:`")
-                             : take_offer(called, o, by_environment, table);
+                             : take_offer(called, o, table);
     if (!taken) return failed(called, taken.error());
+  } else {
+    by_environment.put_back(o.job.spec);
   }
   std::vector<BatchOptions> components{o.job};
   if (has_components) {

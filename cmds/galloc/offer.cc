@@ -25,6 +25,8 @@ base::Status add_nodes(const AllocOptions& given, const wire::NodeOffer& offer, 
     return base::invalid(fmt::format("{} nodes, where offer {} has {}", r.min_nodes, offer.id(), nodes.size()),
                          "ask for less, or for another offer");
   if (r.nodes_given) nodes.resize(std::max(r.min_nodes, 1u));
+  const GpuSpec& gpus = given.job.gpus.total;
+  if (!r.nodes_given && gpus.given) nodes.resize(std::min<size_t>(nodes.size(), std::max(gpus.count, 1u)));
   if (!r.nodes_given && r.tasks_given) nodes.resize(std::min<size_t>(nodes.size(), std::max(r.tasks, 1u)));
   out.push_back("--nodelist=" + base::compress_hostlist(nodes));
   out.push_back(fmt::format("--nodes={}", nodes.size()));

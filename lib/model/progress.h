@@ -24,8 +24,9 @@ struct Progress {
   bool has_overrun = false;  ///< In some run it went on past that.
   uint64_t saved_step = 0;   ///< Done when its work was saved last.
   base::Duration left = base::kUnlimited;  ///< While it waits: how long its next run takes,
-  base::Duration allowed = {};             ///< and how long it may take by what was promised.
-  uint32_t tasks = 0;                      ///< Of an elastic gang: the size that the rate is of; 0: of none.
+  /// And how long it may take by what was promised; kUnlimited: nothing was.
+  base::Duration allowed = base::kUnlimited;
+  uint32_t tasks = 0;  ///< Of an elastic gang: the size that the rate is of; 0: of none.
   /// What is known of another size that it had before; 0: nothing.
   uint32_t other_tasks = 0;
   uint64_t other_rate_milli = 0;
@@ -71,13 +72,19 @@ inline uint32_t scaling_of(uint32_t tasks, uint64_t rate, uint32_t other_tasks, 
   return 5 * static_cast<uint32_t>(std::llround(20 * std::clamp(rates / sizes, 0.0, 1.0)));
 }
 
-/// At another size: what it told before is kept as what is known of the old one.
+/// Do they lie so far apart that the noise of a rate does not hide how it changes?
+inline bool tells_scaling(uint32_t a, uint32_t b) {
+  return a != 0 && b != 0 && 2 * std::max(a, b) >= 3 * std::min(a, b);
+}
+
+/// At another size: what it told before is what is known of the old one, unless one that is further off is known.
 inline Progress at_size(Progress p, uint32_t tasks) {
-  if (p.tasks != 0 && p.rate_milli > 0 && !p.is_guess) p.other_tasks = p.tasks, p.other_rate_milli = p.rate_milli;
-  if (p.other_tasks != 0) {
-    const double ratio = std::pow(static_cast<double>(tasks) / p.other_tasks, p.scaling / 100.0);
-    p.rate_milli = static_cast<uint64_t>(
-        std::llround(std::min(static_cast<double>(p.other_rate_milli) * ratio, static_cast<double>(kMostSteps))));
+  if (p.tasks != 0 && p.rate_milli > 0) {
+    if (!p.is_guess && (tells_scaling(tasks, p.tasks) || !tells_scaling(tasks, p.other_tasks)))
+      p.other_tasks = p.tasks, p.other_rate_milli = p.rate_milli;
+    const double ratio = tasks == 0 ? 1 : std::pow(static_cast<double>(tasks) / p.tasks, p.scaling / 100.0);
+    const double rate = std::min(static_cast<double>(p.rate_milli) * ratio, static_cast<double>(kMostSteps));
+    p.rate_milli = static_cast<uint64_t>(std::llround(rate));
     p.is_guess = true;
   }
   p.tasks = tasks;
@@ -102,7 +109,7 @@ inline Progress with_report(Progress p, const ProgressReport& report, base::Time
     const double mixed = kept * static_cast<double>(p.rate_milli) + (1 - kept) * rate;
     p.rate_milli = static_cast<uint64_t>(std::llround(std::min(mixed, static_cast<double>(kMostSteps))));
   }
-  if (p.other_tasks != 0 && p.other_tasks != p.tasks && p.tasks != 0 && !p.is_guess && p.rate_milli > 0)
+  if (tells_scaling(p.tasks, p.other_tasks) && !p.is_guess && p.rate_milli > 0 && p.other_rate_milli > 0)
     p.scaling = scaling_of(p.tasks, p.rate_milli, p.other_tasks, p.other_rate_milli);
   p.step = report.step.value_or(p.step);
   p.of = report.of.value_or(p.of);

@@ -411,7 +411,7 @@ Result<sched::PendingJob> job_from(const wire::SnapshotJob& w) {
   job.most_tasks = w.most_tasks();
   job.grows_by_node = w.grows_by_node();
   if (w.scaling() > 100) return damaged("a gang scales by more than its size");
-  job.scaling = w.scaling();
+  if (w.has_scaling()) job.scaling = w.scaling();
   job.gang = base::JobId(w.gang());
   job.preemptions = w.preemptions();
   if (std::max(w.suspends(), w.between_turns()) > static_cast<uint32_t>(sched::Suspends::kAfterGrace))

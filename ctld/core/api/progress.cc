@@ -26,11 +26,15 @@ model::ProgressReport report_of(const wire::ProgressRequest& w) {
   return out;
 }
 
-/// 0: it is no elastic gang.
+/// Those on nodes of which the gang has been told; 0: it is no elastic gang.
 uint32_t tasks_of(const model::Job& job) {
   uint32_t out = 0;
-  if (job.spec.request.elastic)
-    for (const model::NodeShare& share : job.placed()->allocation.shares) out += share.tasks;
+  if (!job.spec.request.elastic) return out;
+  const auto& extensions = job.placed()->extensions;
+  for (const model::NodeShare& share : job.placed()->allocation.shares) {
+    const auto extension = extensions.find(share.node);
+    if (extension == extensions.end() || (extension->second.is_ready && !extension->second.until)) out += share.tasks;
+  }
   return out;
 }
 

@@ -102,11 +102,12 @@ NodeOffers offers_of(const sched::ClusterView& view, const OfferQuestion& questi
   NodeOffers out;
   const auto taken = taken_from(view, planned, now);
   size_t nodes = 0;
+  bool has_looked = false;
   for (const std::string& name : question.partitions) {
     const sched::PartitionFacts* partition = view.capacity().partition(name);
     if (partition == nullptr || !partition->is_up) continue;
     nodes += view.capacity().partition_nodes(name).size();
-    if (nodes > kMostNodes && !out.offers.empty())
+    if (std::exchange(has_looked, true) && nodes > kMostNodes)
       ++out.left_out;
     else
       add_partition(view, *partition, taken, now, question.longest, out.offers);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ctld/core/shared/told_progress.h"
 #include "model/find_on.h"
 #include "model/named_counts.h"
 #include "model/suspension.h"
@@ -46,12 +47,12 @@ void ask_for_the_rest(const Job& job, sched::PendingJob& out) {
 /// How long it takes, by what it told of its progress. While it is suspended nothing is done.
 void tell_duration(const Job& job, sched::PendingJob& out) {
   const model::Progress& p = job.progress;
-  const bool has_begun = job.placed() != nullptr && job.placed()->started;
   out.scaling = std::min(p.scaling, 100U);
-  if (has_begun) out.overruns = p.promised;
-  const bool has_outstood = is_suspended(job) && p.promised && job.placed()->suspension->since >= p.promised;
-  if (is_suspended(job)) out.overruns = {};
-  if (p.has_overrun || has_outstood) out.overruns = base::Time{1};
+  if (p.has_overrun) out.overruns = base::Time{1};
+  if (!binds(job.spec)) return;
+  const bool has_begun = job.placed() != nullptr && job.placed()->started;
+  if (has_begun && !is_suspended(job) && !p.has_overrun) out.overruns = p.promised;
+  if (is_suspended(job) && p.promised && job.placed()->suspension->since >= p.promised) out.overruns = base::Time{1};
   if (!has_begun)
     out.remaining = p.left;
   else if (p.expected && is_suspended(job))

@@ -53,6 +53,7 @@ void requeue(Core& core, Job& job, const Outcome& outcome) {
   const Duration uncut = job.placed()->uncut_limit;
   const Duration run = had_started ? outcome.ended - job.placed()->running_since() : Duration{};
   if (had_started) core.rows.past_run(job, outcome);
+  leave_out(job.progress, idle_before(*job.placed(), outcome.ended));
   if (!advance(core, job, JobEvent::kRequeue)) return;
   job.derived_exit = {};
   if (had_started) end_progress(job.progress, outcome.ended, was_preempted(outcome));
@@ -335,6 +336,7 @@ void end(Core& core, Job& job, Outcome outcome) {
   if (!advance(core, job, model::end_event(outcome.end))) return;
   model::Ended ended;
   if (const model::Placed* placed = job.placed()) {
+    leave_out(job.progress, idle_before(*placed, outcome.ended));
     job.progress.has_overrun |= job.progress.promised && outcome.ended >= job.progress.promised;
     ended.allocation = placed->allocation;
     ended.partition = placed->partition;
@@ -370,9 +372,7 @@ void revive(Core& core, Job& job, const std::string& why) {
   job.waiting()->since = core.now;
   if (job.spec.array) core.jobs.arrays().put_aside(job);  // it goes again when its array has room
   job.derived_exit = {};
-  const bool has_overrun = job.progress.has_overrun;
-  job.progress = {};
-  job.progress.has_overrun = has_overrun;  // who overruns is believed no more, however often it is repeated
+  if (had_started) end_progress(job.progress, before.ended, false);
   job.eligible = {};
   job.launch_failures = 0;
   job.last_failure = before.outcome.detail;

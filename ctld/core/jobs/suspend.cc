@@ -16,6 +16,7 @@
 #include "ctld/core/jobs/run.h"
 #include "ctld/core/jobs/transition.h"
 #include "ctld/core/jobs/usage.h"
+#include "ctld/core/shared/told_progress.h"
 #include "model/suspension.h"
 #include "sched/quota/quota_tree.h"
 
@@ -189,8 +190,7 @@ bool go_on(Core& core, Job& job) {
   const Duration stood = core.now - was.since;
   placed.stood_still = placed.stood_still + stood;
   if (placed.saved) placed.saved = placed.saved + stood;
-  for (Time* at : {&job.progress.told, &job.progress.expected, &job.progress.promised})
-    if (*at) *at = *at + stood;
+  leave_out(job.progress, stood);
   placed.suspension.reset();
   placed.moves_to.reset();
   for (const model::NodeShare& share : placed.allocation.shares) core.ledger.release(was.kept_id, share.node);

@@ -151,7 +151,7 @@ bool gather_nodes(Session& session, const Served& served) {
     if (!is_open(session, served, name)) continue;
     auto allocation = find_nodes(session, served, *session.capacity().partition(name));
     if (!allocation) continue;
-    session.plan.gathered.push_back(PlannedStart{served.job.id, name, session.now, allocation->node_names()});
+    session.plan.gathered.push_back(PlannedStart{served.job.id, name, Time{}, allocation->node_names()});
     session.backfill.keep(served.job, FutureStart{session.now, std::move(*allocation)}, served.is_guaranteed);
     if (served.is_guaranteed) offer_gathered(session, served);
     return true;

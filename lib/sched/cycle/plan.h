@@ -105,7 +105,8 @@ struct Plan {
   /// What is kept for the first blocked jobs of each partition, if all that runs continues until its limit; jobs that
   /// end sooner bring these starts forward.
   std::vector<PlannedStart> planned_starts;
-  std::vector<PlannedStart> gathered;   ///< Nodes that are kept for jobs whose start nobody can foresee (patience.h).
+  /// Nodes that are kept by now for jobs whose start nobody can foresee (patience.h); without a start.
+  std::vector<PlannedStart> gathered;
   uint64_t placements = 0;              ///< Steps taken: requests held against the nodes.
   uint64_t cut_searches = 0;            ///< Searches for victims that had to leave possible sets out.
   uint64_t backfilled = 0;              ///< Starts in a partition where nodes are kept for a job before them.

@@ -75,6 +75,11 @@ TEST(FromOffer, FewTasksNeedFewNodes) {
                                                  "--gpus-per-node=h100:8", "--immediate"));
 }
 
+TEST(FromOffer, FewGpusNeedFewNodes) {
+  EXPECT_THAT(*Given({"-G1"}).words,
+              ElementsAre("--partition=gpu", "--qos=team", "--nodelist=n1", "--nodes=1", "--immediate"));
+}
+
 TEST(FromOffer, MoreThanItHasAndWhatItSaysItselfIsRefused) {
   EXPECT_THAT(Given({"-N4"}).error(), HasSubstr("4 nodes, where offer abc has 3"));
   EXPECT_THAT(Given({"-t120"}, told(90)).error(), HasSubstr("longer than offer abc lasts"));

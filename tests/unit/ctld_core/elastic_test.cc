@@ -100,6 +100,36 @@ TEST(Elastic, StartsSmallAndIsToldOfEachNodeOnceItIsReady) {
   EXPECT_THAT(w.told(), ElementsAre("n0", "n1", "n2"));
 }
 
+TEST(Elastic, HowItScalesFollowsFromWhatItTellsAtTheSizesThatItKnowsOf) {
+  Gang w;
+  const auto tell = [&w](uint64_t rate_milli) {
+    wire::ApiRequest r;
+    r.mutable_progress()->set_job_id(w.id.value);
+    r.mutable_progress()->set_rate_milli(rate_milli);
+    r.mutable_progress()->set_of(1'000);
+    w.pass(base::seconds(1));
+    EXPECT_EQ(w.ask(1000, r).error().what(), "");
+  };
+  const auto known = [&w] { return w.view.running().at(w.id)->scaling; };
+  tell(1'000);
+  w.schedule();
+  ASSERT_THAT(w.nodes(), ElementsAre("n0", "n1", "n2"));
+  tell(1'000);
+  EXPECT_EQ(w.job(w.id).progress.tasks, 1U) << "the others are not ready, so it has not been told of them";
+  EXPECT_EQ(known(), 100U);
+  w.prepared("n1", w.id);
+  w.prepared("n2", w.id);
+  tell(1'733);
+  EXPECT_EQ(w.job(w.id).progress.tasks, 3U);
+  EXPECT_EQ(known(), 50U) << "three times the nodes, by the root of three faster";
+  EXPECT_FALSE(w.job(w.id).progress.promised) << "how long it takes depends on what it is given";
+  EXPECT_EQ(w.view.running().at(w.id)->remaining, base::kUnlimited);
+  w.take("n2");
+  tell(1'415);
+  EXPECT_EQ(w.job(w.id).progress.tasks, 2U) << "one is about to leave, which it was told";
+  EXPECT_EQ(known(), 50U);
+}
+
 TEST(Elastic, ANodeThatLeavesHasItsGraceAndTheGangGoesOn) {
   Gang w;
   w.grow();

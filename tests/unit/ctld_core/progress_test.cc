@@ -228,6 +228,50 @@ TEST(ProgressOfAJob, NobodyGetsAPromiseAnewByRequeueingHisJob) {
   EXPECT_EQ(w.remaining(), base::kUnlimited);
 }
 
+TEST(ProgressOfAJob, TheFirstStepThatARepeatedRunTellsIsNoRate) {
+  Told w;
+  EXPECT_EQ(w.tell(6'000, 10'000, 1'000), "");
+  w.requeue();  // it has saved its work by itself
+  w.begin_again();
+  w.pass(60);
+  EXPECT_EQ(w.tell(6'000), "");
+  EXPECT_EQ(w.progress().rate_milli, 1'000U);
+  w.pass(60);
+  EXPECT_EQ(w.tell(6'060), "");
+  EXPECT_EQ(w.progress().rate_milli, 1'000U);
+}
+
+TEST(ProgressOfAJob, WhoEndsWhileItIsSuspendedHasNotRunLonger) {
+  Told w;
+  EXPECT_EQ(w.tell(0, 540, 1'000), "");
+  w.suspend();
+  w.pass(100'000);
+  w.requeue();
+  EXPECT_FALSE(w.progress().has_overrun);
+  EXPECT_TRUE(w.is_about(base::seconds(540))) << base::format_duration(w.remaining());
+}
+
+TEST(ProgressOfAJob, APromiseIsKeptAlthoughNothingIsKnownAnyMoreAndAlthoughTheJobHadEnded) {
+  for (const bool has_ended : {false, true}) {
+    Told w;
+    EXPECT_EQ(w.tell({}, 1, 1'000), "");
+    const base::Duration allowed = w.progress().promised - w.now;
+    w.pass(100);
+    if (has_ended) {
+      w.exited("n0", w.id, 0);
+      w.done("n0", w.id);
+      ASSERT_EQ(w.state(w.id), JobState::kCompleted);
+      w.act(wire::kRequeue, 1000);
+    } else {
+      EXPECT_EQ(w.tell({}, model::kMostSteps, 1), "");
+      w.requeue();
+    }
+    ASSERT_EQ(w.state(w.id), JobState::kPending);
+    w.begin_again();
+    EXPECT_EQ(w.progress().promised, w.now + allowed - base::seconds(100));
+  }
+}
+
 TEST(ProgressOfAJob, APromiseIsNotTakenBackByTellingThatNothingIsKnown) {
   Told w;
   EXPECT_EQ(w.tell(0, 540, 1'000), "");

@@ -22,10 +22,23 @@ TEST(Scaling, FollowsFromTwoSizesAndIsInProportionBeforeThat) {
   EXPECT_EQ(p.rate_milli, 2'000U) << "four times the tasks, twice as fast";
   EXPECT_EQ(p.scaling, 50U);
   p = with_report(p, {460, {}, {}}, moment(310), 2);
-  EXPECT_EQ(p.rate_milli, 1'000U) << "by what is known of it";
+  EXPECT_EQ(p.rate_milli, 1'000U) << "by how it scales";
   EXPECT_EQ(p.other_tasks, 8U);
   p = with_report(p, {470, {}, {}}, moment(320), 2);
   EXPECT_EQ(p.scaling, 50U);
+}
+
+TEST(Scaling, IsNotReadOutOfTheNoiseBetweenNeighbours) {
+  Progress p = with_report({}, {{}, {}, 10'000}, moment(0), 64);
+  p = with_report(p, {{}, {}, 9'900}, moment(10), 65);
+  EXPECT_EQ(p.scaling, 100U);
+  p = with_report(p, {{}, {}, 10'100}, moment(20), 66);
+  EXPECT_EQ(p.scaling, 100U);
+  p = with_report(p, {{}, {}, 20'000}, moment(30), 128);
+  EXPECT_EQ(p.other_tasks, 66U);
+  EXPECT_EQ(p.scaling, 100U);
+  p = with_report(p, {{}, {}, 20'100}, moment(40), 129);
+  EXPECT_EQ(p.other_tasks, 66U) << "what is further off tells more";
 }
 
 TEST(Scaling, IsNeverMoreThanTheSizeNorLessThanNothing) {

@@ -63,7 +63,7 @@ TEST(Orders, SnapshotsTellTheWeights) {
 
 TEST(Orders, WhatDoesNotFitIsOneError) {
   const std::pair<const char*, const char*> cases[] = {
-      {"old_interface", "made for order interface 4, this program has 5"},
+      {"old_interface", "made for order interface 5, this program has 6"},
       {"other_build", "comes from another build (0123456789abcdef, not "},
       {"other_name", "calls itself \"plain\""},
       {"no_factory", "exports no gangway_order_plugin"},
