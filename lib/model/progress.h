@@ -94,7 +94,7 @@ inline Progress at_size(Progress p, uint32_t tasks) {
 /// The same with a report more. The rate follows the steps told, and forgets half of what it was in a minute. `tasks`:
 /// of an elastic gang, those that it has; 0: it is none.
 inline Progress with_report(Progress p, const ProgressReport& report, base::Time now, uint32_t tasks = 0) {
-  constexpr double kHalfLife_s = 60;
+  constexpr double kHalfLifeSeconds = 60;
   const bool is_resized = tasks != p.tasks;  // what was done since the last report was done at several sizes
   if (is_resized) p = at_size(p, tasks);
   const bool has_gone_on = !is_resized && report.step && p.told && now > p.told && *report.step >= p.step;
@@ -104,7 +104,7 @@ inline Progress with_report(Progress p, const ProgressReport& report, base::Time
   } else if (has_gone_on) {
     const double seconds = static_cast<double>((now - p.told).us) / 1e6;
     const double rate = static_cast<double>(*report.step - p.step) * 1e3 / seconds;
-    const double kept = p.rate_milli == 0 || p.is_guess ? 0 : std::exp2(-seconds / kHalfLife_s);
+    const double kept = p.rate_milli == 0 || p.is_guess ? 0 : std::exp2(-seconds / kHalfLifeSeconds);
     p.is_guess = false;
     const double mixed = kept * static_cast<double>(p.rate_milli) + (1 - kept) * rate;
     p.rate_milli = static_cast<uint64_t>(std::llround(std::min(mixed, static_cast<double>(kMostSteps))));

@@ -41,13 +41,13 @@ Duration idle_before(const model::Placed& placed, Time ended) {
 }
 
 void end_progress(model::Progress& p, Time ended, bool was_preempted) {
-  constexpr double kFar_s = 1e9;
+  constexpr double kFarSeconds = 1e9;
   constexpr Duration kForAnotherStart = base::minutes(5);
   p.has_overrun |= p.promised && ended >= p.promised;
   Duration lost = {};
   if (p.rate_milli > 0) {
     const double steps = static_cast<double>(p.step - std::min(p.saved_step, p.step));
-    const double lost_s = std::min(steps * 1e3 / static_cast<double>(p.rate_milli), kFar_s);
+    const double lost_s = std::min(steps * 1e3 / static_cast<double>(p.rate_milli), kFarSeconds);
     lost = base::microseconds(static_cast<int64_t>(lost_s * 1e6));
   }
   p.left = p.expected ? std::max(p.expected - ended, Duration{}) + lost : base::kUnlimited;
