@@ -8,40 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/stable_hash.h"
+
 namespace gw::model {
 namespace {
 
 using base::invalid;
 using base::Status;
-
-/// Numbers and texts into 64 bits (FNV-1a); equal on every machine and in every build.
-/// Takes words, not bytes: a registration hashes thousands of numbers. The finisher is that of Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", OOPSLA 2014.
-class Hasher {
- public:
-  void add(uint64_t value) {
-    hash_ = (hash_ ^ value) + 0x9e3779b97f4a7c15u;
-    hash_ = (hash_ ^ (hash_ >> 30)) * 0xbf58476d1ce4e5b9u;
-    hash_ = (hash_ ^ (hash_ >> 27)) * 0x94d049bb133111ebu;
-    hash_ ^= hash_ >> 31;
-  }
-  void add(const std::string& text) {
-    add(text.size());
-    for (const char c : text) add(uint64_t{static_cast<unsigned char>(c)});
-  }
-  void add(const std::vector<uint32_t>& values) {
-    add(values.size());
-    for (const uint32_t v : values) add(v);
-  }
-  template <typename... Values>
-  void add_all(const Values&... values) {
-    (add(values), ...);
-  }
-  uint64_t value() const { return hash_; }
-
- private:
-  uint64_t hash_ = 0xcbf29ce484222325u;
-};
 
 /// `who` makes a text, which is wanted seldom.
 template <typename Who>
@@ -169,7 +142,7 @@ base::Status validate(const NodeTopology& t) {
 }
 
 uint64_t make_hash(const NodeTopology& t) {
-  Hasher h;
+  base::StableHash h;
   h.add_all(uint64_t{t.sockets}, t.memory_mb, t.numa_nodes.size(), t.cores.size(), t.gpus.size(), t.nics.size());
   for (const NumaNode& n : t.numa_nodes) h.add_all(uint64_t{n.socket}, n.memory_mb);
   for (const Core& c : t.cores) h.add_all(uint64_t{c.socket}, uint64_t{c.numa}, uint64_t{c.l3}, c.pus);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/hostlist.h"
+#include "base/stable_hash.h"
 #include "ctld/core/cluster/node_offers.h"
 #include "sched/view/labels.h"
 #include "sched/view/quota_report.h"
@@ -91,17 +92,10 @@ void show_labels(const sched::ClusterView& view, base::Time now, const wire::Sho
 
 /// The same as long as the same is offered, whoever asks: so that who takes it up can say which.
 std::string id_of(const wire::NodeOffer& offer) {
-  // FNV-1a: no secret, and whoever finds another offer of the same id has only asked for that.
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  const auto add = [&hash](std::string_view bytes) {
-    for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    hash = (hash ^ 0xff) * 0x100000001b3ULL;
-  };
-  add(offer.partition());
-  add(offer.nodes());
-  add(offer.gpu_type());
-  add(fmt::format("{} {} {}", offer.gpus(), offer.cpus(), offer.mem_mb()));
-  return fmt::format("{:016x}", hash);
+  base::StableHash hash;
+  hash.add_all(offer.partition(), offer.nodes(), offer.gpu_type(), uint64_t{offer.gpus()}, uint64_t{offer.cpus()},
+               uint64_t{offer.mem_mb()});
+  return fmt::format("{:016x}", hash.value());
 }
 
 void tell_offers(const sched::ClusterView& view, base::Time now, const wire::ListOffersRequest& asked,
