@@ -108,8 +108,8 @@ base::Status serve(const Arguments& a, config::Config c) {
   return {};
 }
 
-/// Says what its orders do that they must not. Whether they do nothing of the kind.
-bool are_orders_good(const config::Config& c, const sched::Policy& policy) {
+/// Says what its orders and its share policy do that they must not. Whether they do nothing of the kind.
+bool are_plugins_good(const config::Config& c, const sched::Policy& policy) {
   std::map<std::string, const sched::Order*> orders = {{c.order, policy.order.get()}};
   for (const auto& [partition, chosen] : policy.pool_orders)
     orders.emplace(fmt::format("{} of partition {}", chosen.name, partition), chosen.order.get());
@@ -123,6 +123,11 @@ bool are_orders_good(const config::Config& c, const sched::Policy& policy) {
       is_good = false;
     }
   }
+  if (policy.share.policy == nullptr) return is_good;
+  for (const std::string& fault : sched::check_share(*policy.share.policy)) {
+    fmt::print(stderr, "gctld: error: share policy {}: {}\n", policy.share.name, fault);
+    is_good = false;
+  }
   return is_good;
 }
 
@@ -134,7 +139,7 @@ int check(const Arguments& a, const config::Config& c) {
     fmt::print(stderr, "gctld: error: {}\n", settings.error().text());
     return 1;
   }
-  if (!are_orders_good(c, settings->policy)) return 1;
+  if (!are_plugins_good(c, settings->policy)) return 1;
   fmt::print("order {} {}: {}\n", c.order, settings->policy.order_version, plugin::Orders(c.plugin_dirs).find(c.order));
   fmt::print("{}: {}, {}: good\n", a.config, base::counted(c.nodes.size(), "node"),
              base::counted(c.partitions.size(), "partition"));

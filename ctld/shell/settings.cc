@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/named_counts.h"
 #include "plugin/orders.h"
+#include "plugin/policies.h"
 
 namespace gw::ctld {
 
@@ -22,6 +23,12 @@ void set_admins(const config::Config& config, Settings& s) {
 }
 
 base::Status set_policy(const config::Config& config, sched::Policy& policy) {
+  auto share = plugin::load_share(plugin::Folders(config.plugin_dirs), config.share, config.share_weights);
+  if (!share) {
+    share.error().what = "scheduler.share: " + share.error().what;
+    return tl::unexpected(std::move(share.error()));
+  }
+  policy.share = std::move(*share);
   const plugin::Orders orders(config.plugin_dirs);
   if (auto loaded = orders.set(policy, config.order, config.order_weights); !loaded) {
     base::Error error = loaded.error();

@@ -109,6 +109,8 @@ struct Config {
   // scheduler:
   std::string order = "fifo_skip";                            ///< Name of an order plug-in.
   std::map<std::string, double> order_weights;                ///< For that plug-in; empty: its own.
+  std::string share = "by_weight";                            ///< Name of a share plug-in.
+  std::map<std::string, double> share_weights;                ///< For that plug-in; empty: its own.
   base::Duration quantum = base::minutes(1);                  ///< Where no partition says.
   model::Fit fit = model::Fit::kBest;                         ///< Where neither partition nor job says.
   uint32_t reservations = 16;                                 ///< Blocked jobs of a partition that get a reservation.

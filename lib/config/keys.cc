@@ -306,6 +306,14 @@ const Key<Config> kConfigKeys[] = {
       "its own), guaranteed (the same by guarantees alone), none. See quotas.md.",
       0, 0, "guaranteed|fair_share|none"},
      [](Config& c) -> Ref { return &c.reclaim; }},
+    {{"scheduler.share", Kind::kName, kLive,
+      "How what nobody needs of its own is divided among the QOS below another: by_weight (by priority, then weight), "
+      "capacity (as capacities are), or the name of a plug-in. See policies.md."},
+     [](Config& c) -> Ref { return &c.share; }},
+    {{"scheduler.share_weights", Kind::kWeights, kLive,
+      "Weights of that policy by name; capacity has dead_zone, per_round, round_seconds. Those left out are its own.",
+      -kMaxWeight, kMaxWeight},
+     [](Config& c) -> Ref { return &c.share_weights; }},
     {{"scheduler.preempt", Kind::kBool, kLive,
       "Inside one QOS a job of higher submitted priority takes from those of a lower one."},
      [](Config& c) -> Ref { return &c.preempts; }},
@@ -425,6 +433,12 @@ const Key<PartitionEntry> kPartitionKeys[] = {
     {{"allow_shared_gpus", Kind::kBool, kLive,
       "Jobs may ask for parts of a GPU (--gres=shard:N). Nothing isolates jobs that share one from each other."},
      [](PartitionEntry& e) -> Ref { return &e.p.allow_shared_gpus; }},
+    {{"min_shared_rate", Kind::kNumber, kLive,
+      "Percent of the rate that it had by itself (gangway progress) which a job keeps at least beside others on a GPU. "
+      "Who "
+      "is slower for a minute has a GPU of its own from then on, and the last that came makes room. 0: nobody looks.",
+      0, 100},
+     [](PartitionEntry& e) -> Ref { return &e.p.min_shared_rate; }},
     {{"share_suspended_gpus", Kind::kBool, kLive,
       "The GPUs of a suspended job are given to others meanwhile. Only where there is room for the memory of both: "
       "what "

@@ -24,9 +24,17 @@ void check_admins(const Value& root, const Config& c, Problems& problems);
 
 /// The value of a dotted key, or the nearest value above it that exists: where to point at.
 const Value& place_of(const Value& root, std::string_view dotted);
+/// What a configuration names of plug-ins, and where.
+struct NamedPlugin {
+  const Value& name_at;
+  const std::string& name;
+  const Value& weights_at;
+  const std::map<std::string, double>& weights;
+};
 /// Is that an order, with such weights? `has_others`: there are folders of plug-ins, in which more may lie.
-void check_order(const Value& order_at, const std::string& order, const Value& weights_at,
-                 const std::map<std::string, double>& weights, bool has_others, Problems& problems);
+void check_order(const NamedPlugin& named, bool has_others, Problems& problems);
+/// Likewise a share policy.
+void check_share_policy(const NamedPlugin& named, bool has_others, Problems& problems);
 /// What `time_slice` is short for, among the keys of a partition.
 constexpr std::string_view kSaidByTimeSlice[] = {"order", "order_weights", "quantum", "share_suspended_gpus"};
 /// Carries that out. Mistakes: one of them is said, too.

@@ -128,7 +128,7 @@ void take_order(const QosEntry& entry, const Value& item, Config& c, Problems& p
   if (entry.order.empty() && !entry.order_weights.empty())
     problems.error(place_of(item, "order_weights"), "weights of no order", "write `order: NAME`, too");
   if (entry.order.empty()) return;
-  check_order(place_of(item, "order"), entry.order, place_of(item, "order_weights"), entry.order_weights,
+  check_order({place_of(item, "order"), entry.order, place_of(item, "order_weights"), entry.order_weights},
               !c.plugin_dirs.empty(), problems);
   c.qos_orders[entry.q.name] = {entry.order, entry.order_weights};
 }

@@ -102,8 +102,9 @@ class PartitionReader {
     check_qos(entry.p, item);
     const bool has_own = !entry.p.order.empty();
     if (has_own || !entry.p.order_weights.empty())
-      check_order(place_of(item, "order"), has_own ? entry.p.order : config_.order, place_of(item, "order_weights"),
-                  entry.p.order_weights, !config_.plugin_dirs.empty(), problems_);
+      check_order({place_of(item, "order"), has_own ? entry.p.order : config_.order, place_of(item, "order_weights"),
+                   entry.p.order_weights},
+                  !config_.plugin_dirs.empty(), problems_);
     members_ += entry.p.nodes.size();
     if (is_full()) problems_.error(item, fmt::format("more than {} nodes in all partitions together", kMaxMembers));
     config_.partitions.push_back(std::move(entry.p));

@@ -5,7 +5,7 @@
 
 #include "base/ports.h"
 #include "base/text.h"
-#include "config/orders.h"
+#include "config/plugins.h"
 #include "config/read.h"
 
 namespace gw::config {
@@ -107,19 +107,27 @@ void check_known(const Value& at, const char* what, const std::string& name, std
                  meant.empty() ? "one of " + base::join(known, ", ") : meant);
 }
 
+/// Without folders of plug-ins there are no others than the scheduler's.
+void check_plugin(const char* what, std::span<const InTreePlugin> all, const NamedPlugin& named, bool has_others,
+                  Problems& problems) {
+  std::vector<std::string_view> names, known;
+  for (const InTreePlugin& one : all) {
+    names.push_back(one.name);
+    if (one.name == named.name) known = one.weights;
+  }
+  if (!has_others) check_known(named.name_at, what, named.name, names, problems);
+  if (known.empty()) return;  // that it has none, the plug-in itself says
+  for (const auto& [name, weight] : named.weights) check_known(named.weights_at, "weight", name, known, problems);
+}
+
 }  // namespace
 
-// Without folders of plug-ins there are no other orders than the scheduler's.
-void check_order(const Value& order_at, const std::string& order, const Value& weights_at,
-                 const std::map<std::string, double>& weights, bool has_others, Problems& problems) {
-  std::vector<std::string_view> orders, known;
-  for (const InTreeOrder& one : in_tree_orders()) {
-    orders.push_back(one.name);
-    if (one.name == order) known = one.weights;
-  }
-  if (!has_others) check_known(order_at, "order", order, orders, problems);
-  if (known.empty()) return;  // that it has none, the order itself says
-  for (const auto& [name, weight] : weights) check_known(weights_at, "weight", name, known, problems);
+void check_order(const NamedPlugin& named, bool has_others, Problems& problems) {
+  check_plugin("order", in_tree_orders(), named, has_others, problems);
+}
+
+void check_share_policy(const NamedPlugin& named, bool has_others, Problems& problems) {
+  check_plugin("share policy", in_tree_shares(), named, has_others, problems);
 }
 
 const Value& place_of(const Value& root, std::string_view dotted) {
@@ -175,8 +183,12 @@ void read_sections(const Value& root, Config& c, Problems& problems, bool is_who
   for (size_t i = 0; i + 1 < root.items.size(); i += 2)
     if (seen.is_new(root.items[i], problems)) read_top(root.items[i], root.items[i + 1], c, problems, is_whole);
   check_sections(root, c, problems);
-  check_order(place_of(root, "scheduler.order"), c.order, place_of(root, "scheduler.order_weights"), c.order_weights,
-              !c.plugin_dirs.empty(), problems);
+  const bool has_others = !c.plugin_dirs.empty();
+  check_order({place_of(root, "scheduler.order"), c.order, place_of(root, "scheduler.order_weights"), c.order_weights},
+              has_others, problems);
+  check_share_policy(
+      {place_of(root, "scheduler.share"), c.share, place_of(root, "scheduler.share_weights"), c.share_weights},
+      has_others, problems);
 }
 
 }  // namespace gw::config

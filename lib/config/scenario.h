@@ -5,6 +5,7 @@
 // left to the caller, with the place to point at.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,8 +50,9 @@ struct ScenarioQos : model::Qos {
 
 /// What is not given is the scheduler's own default.
 struct ScenarioPolicy {
-  Place order_place;
-  std::optional<std::string> order;
+  Place order_place, share_place, rate_place;
+  std::optional<std::string> order, share, rate_model;
+  std::map<std::string, double> share_weights;
   std::map<std::string, double> order_weights;
   base::Duration usage_half_life = base::hours(7 * 24);
   std::optional<double> fairness_over_time;
@@ -112,6 +114,7 @@ struct ScenarioJob {
   std::optional<base::Duration> submit;   ///< Not given: at the start; of a running job: when it started.
   base::Duration run_time = base::kUnlimited;
   std::optional<base::Duration> told_time;  ///< What orders are told of that; not given: nothing.
+  std::array<double, 4> stages = {};        ///< Of an iteration: storage, cpu, gpu, network; all zero: not known.
   base::Duration time_limit = base::kUnlimited;
   base::Duration time_min = {};
   std::optional<base::Duration> deadline;

@@ -217,6 +217,8 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   ScenarioPolicy policy;
   const Value* map = root.find("policy");
   policy.order_place = reading.place(place_of(root, "policy.order"));
+  policy.share_place = reading.place(place_of(root, "policy.share"));
+  policy.rate_place = reading.place(place_of(root, "policy.rate_model"));
   policy.reclaim_place = reading.place(place_of(root, "policy.reclaim"));
   policy.consolidate_place = reading.place(place_of(root, "policy.consolidate"));
   policy.preempt_place = reading.place(place_of(root, "policy.preempt"));
@@ -225,6 +227,9 @@ ScenarioPolicy read_policy(const Value& root, const Reading& reading) {
   if (!read_line(policy_line_keys(), {}, *map, "policy", line, reading.problems)) return policy;
   policy.order = given(*map, "order", line.order);
   policy.order_weights = line.order_weights;
+  policy.share = given(*map, "share", line.share);
+  policy.share_weights = line.share_weights;
+  policy.rate_model = given(*map, "rate_model", line.rate_model);
   policy.fit = line.fit;
   policy.usage_half_life =
       read_offset(line.usage_half_life, false, policy.usage_half_life, *map, "usage_half_life", reading);

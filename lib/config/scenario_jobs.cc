@@ -257,6 +257,18 @@ class JobReader {
     job.reservation = line.reservation;
   }
 
+  void set_stages(const JobLine& line, const Value& item, ScenarioJob& job) {
+    static const std::vector<std::string> kNames = {"storage", "cpu", "gpu", "network"};
+    for (const auto& [name, time] : line.stages) {
+      const auto at = std::find(kNames.begin(), kNames.end(), name);
+      if (at != kNames.end())
+        job.stages[static_cast<size_t>(at - kNames.begin())] = time;
+      else
+        reading_.problems.error(place_of(item, "stages"), fmt::format("no stage \"{}\"", base::printable(name)),
+                                "one of " + base::join(kNames, ", "));
+    }
+  }
+
   Duration offset(const std::string& text, bool is_signed, const Value& item, std::string_view key) {
     return read_offset(text, is_signed, {}, item, key, reading_);
   }
@@ -267,6 +279,7 @@ class JobReader {
     if (!line.run_time.empty() && line.run_time != "UNLIMITED")
       job.run_time = offset(line.run_time, false, item, "run_time");
     if (!line.told_time.empty()) job.told_time = offset(line.told_time, false, item, "told_time");
+    set_stages(line, item, job);
     if (!line.deadline.empty()) job.deadline = offset(line.deadline, false, item, "deadline");
     job.time_limit = line.time_limit;
     job.time_min = line.time_min;

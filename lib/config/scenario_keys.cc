@@ -76,6 +76,17 @@ const Key<PolicyLine> kPolicyLines[] = {
         "not given."),
     {{"order_weights", Kind::kWeights, kLive, "Weights of that order, such as {age: 1000}.", -kBillion, kBillion},
      [](PolicyLine& p) -> Ref { return &p.order_weights; }},
+    of<PolicyLine>(
+        Kind::kName, "share", [](PolicyLine& p) -> Ref { return &p.share; },
+        "How what nobody needs of its own is divided among QOS: a share policy of docs/policies.md; by_weight if not "
+        "given."),
+    {{"share_weights", Kind::kWeights, kLive, "Weights of that policy, such as {dead_zone: 0.1}.", -kBillion, kBillion},
+     [](PolicyLine& p) -> Ref { return &p.share_weights; }},
+    of<PolicyLine>(
+        Kind::kName, "rate_model", [](PolicyLine& p) -> Ref { return &p.rate_model; },
+        "How fast jobs get on by their size, and beside others on a GPU: a rate model of docs/policies.md; alike if "
+        "not "
+        "given, which is: no matter."),
     text<PolicyLine>(
         "usage_half_life", [](PolicyLine& p) -> Ref { return &p.usage_half_life; },
         "Time in which past use counts half, for orders that look at users and for fairness_over_time; 7d if not "
@@ -309,6 +320,11 @@ const Key<JobLine> kJobLines[] = {
         "Of an elastic gang: with k times the tasks it is known to be k^(scaling / 100) times as fast; 100 if not "
         "given.",
         0, 100),
+    {{"stages", Kind::kWeights, kLive,
+      "How long each part of an iteration takes by itself, such as {storage: 2, cpu: 1, gpu: 6, network: 1}, for rate "
+      "models that look at it.",
+      0, kBillion},
+     [](JobLine& j) -> Ref { return &j.stages; }},
     of<JobLine>(
         Kind::kName, "reservation", [](JobLine& j) -> Ref { return &j.reservation; },
         "It runs inside this reservation."),

@@ -26,6 +26,8 @@ struct NodeLine {
 };
 struct PolicyLine {
   std::string order, reclaim, grace, quantum, patience, reclaim_delay_max, usage_half_life;
+  std::string share, rate_model;
+  std::map<std::string, double> share_weights;
   std::map<std::string, double> order_weights;
   model::Fit fit = model::Fit::kDefault;
   uint32_t reservations = 0, candidates = 0, preemptions_per_hour = 0;
@@ -60,6 +62,7 @@ struct JobLine {
   std::string qos, user, state = "pending", reservation, on_preempt;
   std::string started, submit, submitted, run_time, told_time, deadline, dependency;
   uint32_t min_tasks = 0, throttle = 0, scaling = 100;
+  std::map<std::string, double> stages;
   int64_t priority = 50;
   int32_t nice = 0;
   bool preemptible = true;

@@ -172,8 +172,9 @@ class Forward {
 
   void tell_preempted(const sched::Preempt& p) {
     const auto running = view_.running().find(p.job);
+    const sched::QuotaLedger::Holder* holder = view_.quota().holder(p.job);
     if (p.is_counted() && running != view_.running().end() && !running->second->gang)
-      apply(sched::JobPreempted{running->second->qos, now_});
+      apply(sched::JobPreempted{running->second->qos, {now_, holder == nullptr ? 0 : holder->amounts[sched::kGpu]}});
   }
 
   void carry_out(const sched::Group& group) {

@@ -96,6 +96,9 @@ struct Partition {
   Fit fit = Fit::kDefault;          ///< kDefault: the scheduler's.
   uint32_t cores_per_gpu_kept = 1;  ///< Cores that jobs without GPUs leave to each free GPU; at most cores / GPUs - 1.
   bool allow_shared_gpus = false;   ///< Jobs may ask for parts of a GPU.
+  /// Hundredths of its own rate that a job keeps at least beside others on a GPU, or they are parted; 0: they never
+  /// are.
+  uint32_t min_shared_rate = 0;
   bool share_suspended_gpus = false;                ///< Others may use the GPUs of a job that is suspended.
   Consolidate consolidate = Consolidate::kDefault;  ///< kDefault: the cluster's.
   std::string default_qos;                          ///< Of jobs that name none, of users who have none of their own.

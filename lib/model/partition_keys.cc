@@ -32,6 +32,7 @@ constexpr PartitionKey kKeys[] = {
     {"fit", copy<&P::fit>, "scheduler.fit"},
     {"cores_per_gpu_kept", copy<&P::cores_per_gpu_kept>, "partition_defaults.cores_per_gpu_kept"},
     {"allow_shared_gpus", copy<&P::allow_shared_gpus>, "partition_defaults.allow_shared_gpus"},
+    {"min_shared_rate", copy<&P::min_shared_rate>, "partition_defaults.min_shared_rate"},
     {"share_suspended_gpus", copy<&P::share_suspended_gpus>, "partition_defaults.share_suspended_gpus"},
     {"allow_users", copy<&P::allow_users>, "partition_defaults.allow_users"},
     {"allow_groups", copy<&P::allow_groups>, "partition_defaults.allow_groups"},

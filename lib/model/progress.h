@@ -33,6 +33,9 @@ struct Progress {
   bool is_guess = false;  ///< The rate is worked out of the other size's: nothing has been told at this one.
   /// With k times the tasks it is k^(scaling / 100) times as fast; 100 where nothing is known.
   uint32_t scaling = 100;
+  uint64_t own_rate_milli = 0;  ///< The highest that it told while nobody else had a part of its GPU; 0: none.
+  base::Time slow_since;        ///< Beside others, slower than its partition lets it be; zero: it is not.
+  bool needs_own_gpu = false;   ///< It was so for long: nobody is put beside it any more.
   bool operator==(const Progress&) const = default;
 };
 
@@ -115,6 +118,24 @@ inline Progress with_report(Progress p, const ProgressReport& report, base::Time
   p.of = report.of.value_or(p.of);
   p.told = now;
   expect_end(p, now);
+  return p;
+}
+
+/// So long a job has to be slow beside others before they are parted: an evaluation or a checkpoint is over by then.
+constexpr base::Duration kSlowFor = base::minutes(1);
+
+/// What its rate says of those with whom it shares a GPU. `least`: hundredths of its own rate that it is to keep.
+/// Once it needs a GPU of its own it does so for good.
+inline Progress beside_others(Progress p, bool has_others, uint32_t least, base::Time now) {
+  const bool is_known = p.rate_milli > 0 && !p.is_guess;
+  if (!has_others && is_known) p.own_rate_milli = std::max(p.own_rate_milli, p.rate_milli);
+  const double kept = static_cast<double>(p.own_rate_milli) * least / 100.0;
+  const bool is_slow = has_others && is_known && static_cast<double>(p.rate_milli) < kept;
+  if (!is_slow)
+    p.slow_since = {};
+  else if (!p.slow_since || p.slow_since > now)
+    p.slow_since = now;
+  p.needs_own_gpu |= is_slow && now - p.slow_since >= kSlowFor;
   return p;
 }
 

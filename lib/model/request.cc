@@ -273,6 +273,18 @@ uint32_t Allocation::total_gpus() const {
   return sum;
 }
 
+uint32_t Allocation::total_tasks() const {
+  uint32_t sum = 0;
+  for (const NodeShare& s : shares) sum += s.tasks;
+  return sum;
+}
+
+uint64_t Allocation::total_gpu_milli() const {
+  uint64_t sum = 0;
+  for (const NodeShare& s : shares) sum += uint64_t{s.gpus.size()} * s.gpu_milli;
+  return sum;
+}
+
 std::vector<std::string> Allocation::node_names() const {
   std::vector<std::string> names;
   names.reserve(shares.size());

@@ -113,6 +113,8 @@ struct Request {
   Version least_version = 0;
   /// Of a suspended job: what it needs to resume, there and nowhere else. Empty: wherever the rest is met.
   std::vector<NodeShare> exactly;
+  /// Of a part of a GPU: of one that nobody else has a part of. Worked out, never asked for (Progress::needs_own_gpu).
+  bool own_gpu = false;
   /// --ntasks-per-socket: on a node at most so many tasks have cores of one socket, each whole cores and all of its own
   /// there; 0: not given.
   uint32_t tasks_per_socket = 0;
@@ -142,6 +144,8 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
   uint32_t total_cpus() const;
   uint32_t total_gpus() const;
+  uint32_t total_tasks() const;
+  uint64_t total_gpu_milli() const;  ///< Thousandths of GPUs, parts of shared ones included.
   std::vector<std::string> node_names() const;
 };
 

@@ -1,134 +1,21 @@
-// Finds, checks and loads plug-ins of the kind `order`.
+// See orders.h.
 #include "plugin/orders.h"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <set>
-
-#include "base/text.h"
-
 namespace gw::plugin {
-namespace {
 
-namespace fs = std::filesystem;
 using base::Result;
-using sched::OrderPlugin;
 
-constexpr std::string_view kPrefix = "order_";
-constexpr std::string_view kSuffix = ".so";
+Kind order_kind() { return {"order", sched::kOrderFactory, sched::kOrderInterface, GW_ORDER_BUILD_HASH}; }
 
-bool is_plugin_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-/// What others can write they could put into the controller.
-base::Status check_writers(const std::string& path) {
-  struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return {};  // then it cannot be loaded either
-  struct stat program {};                           // whose owner could write it as well
-  const bool has_own = ::stat("/proc/self/exe", &program) == 0 && program.st_uid == file.st_uid;
-  const bool is_owned_by_others = file.st_uid != 0 && file.st_uid != ::geteuid() && !has_own;
-  const bool is_open = (file.st_mode & S_IWOTH) != 0;
-  const bool is_open_to_group = (file.st_mode & S_IWGRP) != 0 && file.st_gid != 0 && file.st_gid != ::getegid();
-  if (!is_owned_by_others && !is_open && !is_open_to_group) return {};
-  return base::fail(base::ErrorCode::kDenied,
-                    fmt::format("{} {}: what is loaded from there runs inside this program", path,
-                                is_owned_by_others ? "belongs to another user" : "can be written by others"),
-                    is_owned_by_others ? "give it to root, or to the user of the program" : "chmod go-w " + path);
-}
-
-}  // namespace
-
-std::string default_dir() {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  const std::string exe = n > 0 ? std::string(path, static_cast<size_t>(n)) : "/usr/sbin/gctld";
-  return (fs::path(exe).parent_path().parent_path() / "lib/gangway").string();
-}
-
-Result<const OrderPlugin*> check_order(const std::string& path, const OrderPlugin* plugin, std::string_view name) {
-  if (plugin == nullptr) return base::invalid(path + ": its factory returned nothing");
-  if (plugin->interface_version != sched::kOrderInterface)
-    return base::invalid(fmt::format("{}: made for order interface {}, this program has {}", path,
-                                     plugin->interface_version, sched::kOrderInterface),
-                         "build the plug-in against the headers of this release");
-  if (std::string_view(plugin->build_hash) != GW_ORDER_BUILD_HASH)
-    return base::invalid(
-        fmt::format("{}: comes from another build ({}, not {})", path, plugin->build_hash, GW_ORDER_BUILD_HASH),
-        "build plug-ins and programs from the same headers with the same compiler");
-  if (name != plugin->name) return base::invalid(fmt::format("{}: calls itself \"{}\"", path, plugin->name));
-  return plugin;
-}
-
-Result<const OrderPlugin*> load_order(const std::string& path, std::string_view name) {
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* why = ::dlerror();
-    return base::invalid(fmt::format("{}: cannot be loaded: {}", path, why == nullptr ? "unknown error" : why));
-  }
-  const auto factory = reinterpret_cast<sched::OrderFactory>(::dlsym(handle, sched::kOrderFactory));
-  if (factory == nullptr)
-    return base::invalid(fmt::format("{}: exports no {}", path, sched::kOrderFactory),
-                         "a plug-in ends with GW_ORDER_PLUGIN(NAME, MAKE)");
-  return check_order(path, factory(), name);
-}
-
-Orders::Orders(std::vector<std::string> dirs) : dirs_(std::move(dirs)) { dirs_.push_back(default_dir()); }
-
-std::string Orders::find(std::string_view name) const {
-  if (!is_plugin_name(name)) return {};
-  for (const std::string& dir : dirs_) {
-    const fs::path path = fs::path(dir) / fmt::format("{}{}{}", kPrefix, name, kSuffix);
-    std::error_code ignored;
-    if (fs::exists(path, ignored)) return path.string();
-  }
-  return {};
-}
-
-std::vector<std::string> Orders::names() const {
-  std::set<std::string> out;
-  for (const std::string& dir : dirs_) {
-    std::error_code error;
-    for (fs::directory_iterator it(dir, error), end; !error && it != end; it.increment(error)) {
-      const std::string file = it->path().filename().string();
-      if (file.starts_with(kPrefix) && file.ends_with(kSuffix))
-        out.insert(file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
-    }
-  }
-  return {out.begin(), out.end()};
-}
-
-Result<const OrderPlugin*> Orders::load(std::string_view name) const {
-  const std::string path = find(name);
-  if (!path.empty()) {
-    GW_TRY_STATUS(check_writers(fs::path(path).parent_path().string()));
-    GW_TRY_STATUS(check_writers(path));
-    return load_order(path, name);
-  }
-  std::string hint = base::did_you_mean(name, names());
-  if (hint.empty()) hint = names().empty() ? "no order is there" : "there are " + base::join(names(), ", ");
-  return base::fail(base::ErrorCode::kNotFound,
-                    fmt::format("unknown order {}: no order_{}.so in {}", base::printable(name), base::printable(name),
-                                base::join(dirs_, ", ")),
-                    hint);
+Result<sched::ChosenOrder> Orders::choose(const std::string& name, const sched::Weights& weights) const {
+  GW_TRY(facts, folders_.load(order_kind(), name));
+  GW_TRY(order, static_cast<const sched::OrderPlugin*>(facts)->make(weights));
+  return sched::ChosenOrder{name, weights, facts->version, std::move(order)};
 }
 
 Result<std::shared_ptr<const sched::Order>> Orders::make(std::string_view name, const sched::Weights& weights) const {
-  GW_TRY(plugin, load(name));
-  return plugin->make(weights);
-}
-
-Result<sched::ChosenOrder> Orders::choose(const std::string& name, const sched::Weights& weights) const {
-  GW_TRY(plugin, load(name));
-  GW_TRY(order, plugin->make(weights));
-  return sched::ChosenOrder{name, weights, plugin->version, std::move(order)};
+  GW_TRY(chosen, choose(std::string(name), weights));
+  return std::move(chosen.order);
 }
 
 base::Status Orders::set(sched::Policy& policy, const std::string& name, const sched::Weights& weights) const {

@@ -96,10 +96,21 @@ base::Status add_nodes(const config::ScenarioCluster& written, const LoadTopolog
   return {};
 }
 
-base::Status set_policy(const config::ScenarioPolicy& written, const sched::MakeOrder& make_order,
-                        sched::Policy& policy) {
+base::Status set_policy(const config::ScenarioPolicy& written, const Makers& makers, Cluster& cluster) {
+  sched::Policy& policy = cluster.policy;
+  if (written.share || !written.share_weights.empty()) {
+    const std::string name = written.share.value_or("by_weight");
+    auto share = makers.share(name, written.share_weights);
+    if (!share) return tl::unexpected(at(written.share_place, share.error()));
+    policy.share = {name, written.share_weights, {}, std::move(*share)};
+  }
+  if (written.rate_model) {
+    auto model = makers.rate(*written.rate_model, {});
+    if (!model) return tl::unexpected(at(written.rate_place, model.error()));
+    cluster.rate_model = std::move(*model);
+  }
   if (written.order || !written.order_weights.empty()) {
-    auto order = make_order(written.order.value_or("fifo_skip"), written.order_weights);
+    auto order = makers.order(written.order.value_or("fifo_skip"), written.order_weights);
     if (!order) return tl::unexpected(at(written.order_place, order.error()));
     policy.order = std::move(*order);
     policy.order_weights = written.order_weights;
@@ -142,9 +153,10 @@ uint32_t Users::id(const std::string& name) {
 }
 
 Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users,
-                              const sched::MakeOrder& make_order) {
+                              const Makers& makers) {
   Cluster cluster;
-  GW_TRY_STATUS(set_policy(written.policy, make_order, cluster.policy));
+  const sched::MakeOrder& make_order = makers.order;
+  GW_TRY_STATUS(set_policy(written.policy, makers, cluster));
   GW_TRY(pools, sched::choose_pool_orders(
                     written.partitions, written.policy.order.value_or("fifo_skip"),
                     [&](const auto& name, const auto& weights) { return chosen(make_order, name, weights); }));

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "config/scenario.h"
+#include "sched/policy/rate_model.h"
 #include "sched/view/view.h"
 
 namespace gw::sim {
@@ -31,6 +33,13 @@ class Users {
 /// Finds the topology of that name; what it costs is paid once a name.
 using LoadTopology = std::function<base::Result<model::NodeTopology>(const std::string& name)>;
 
+/// Loads what a cluster names: the in-tree plug-ins unless said otherwise.
+struct Makers {
+  sched::MakeOrder order = sched::make_order;
+  sched::MakeShare share = sched::make_share;
+  sched::MakeRateModel rate = sched::make_rate_model;
+};
+
 struct Cluster {
   std::vector<sched::NodeFacts> nodes;
   std::vector<sched::PartitionFacts> partitions;
@@ -38,13 +47,15 @@ struct Cluster {
   model::Network network;
   sched::Policy policy;
   std::vector<model::Qos> qos;
+  std::shared_ptr<const sched::RateModel> rate_model = {};  ///< Null: everybody's speed is 1.
   Duration usage_half_life = base::hours(7 * 24);
   std::vector<std::string> warnings;
 };
 
-/// Errors name the place in the file: unknown order or weight, unknown topology, more GPUs than the topology has.
+/// Errors name the place in the file: unknown order, policy or weight, unknown topology, more GPUs than the topology
+/// has.
 base::Result<Cluster> build_cluster(const config::ScenarioCluster& written, const LoadTopology& load, Users& users,
-                                    const sched::MakeOrder& make_order = sched::make_order);
+                                    const Makers& makers = {});
 
 /// A machine without given topology has so much, if nothing is said: enough not to be what is scarce.
 constexpr uint32_t kPlentyOfCpus = 128;

@@ -11,6 +11,7 @@
 #include "sim/engine/at_start.h"
 #include "sim/engine/decisions.h"
 #include "sim/engine/gangs.h"
+#include "sim/engine/pace.h"
 #include "sim/engine/runs.h"
 #include "sim/engine/ties.h"
 #include "sim/engine/usage.h"
@@ -51,7 +52,8 @@ base::Status Engine::run() {
       idle = 0;
       continue;
     }
-    const bool is_over = !timetable.has_arrivals() && timetable.endings.empty() && next_delay(world_) == Time::never();
+    const bool is_over = !timetable.has_arrivals() && timetable.endings.empty() && timetable.reports.empty() &&
+                         next_delay(world_) == Time::never();
     const Time rest = is_over ? forecast::rest_from(world_.view, changed) : Time::never();
     if (now() >= rest && !awaits_tick(world_)) break;
     if (is_tick) continue;
@@ -71,6 +73,7 @@ Time Engine::next_instant() const {
   if (awaits_tick(world_)) next = std::min(next, next_tick(now()));
   if (timetable.has_arrivals()) next = std::min(next, jobs()[timetable.arrivals[timetable.next_arrival]].job.submitted);
   if (!timetable.endings.empty()) next = std::min(next, timetable.endings.top().at);
+  if (!timetable.reports.empty()) next = std::min(next, std::max(timetable.reports.begin()->first, now()));
   return std::min(next, next_delay(world_));
 }
 
@@ -84,6 +87,7 @@ base::Status Engine::settle() {
   const auto& endings = world_.timetable.endings;
   do {
     end_what_is_due();
+    tell_rates(world_);
     let_in_what_is_due(world_);
     admit_what_is_due();
     GW_TRY_STATUS(plan_to_rest());

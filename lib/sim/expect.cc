@@ -25,12 +25,6 @@ std::string show_nodes(const std::vector<std::string>& nodes) {
   return nodes.empty() ? "nowhere" : "[" + base::join(nodes, ", ") + "]";
 }
 
-uint64_t gpu_milli(const model::Allocation& allocation) {
-  uint64_t sum = 0;
-  for (const model::NodeShare& share : allocation.shares) sum += uint64_t{share.gpus.size()} * share.gpu_milli;
-  return sum;
-}
-
 bool is_moved(const Record& record) {
   return record.ran_at_start && record.phase == Phase::kRunning && record.preemptions == 0 &&
          (record.moves > 0 || !record.is_elastic) &&
@@ -75,7 +69,7 @@ class Checker {
         continue;
       }
       evicted.push_back(jobs_[i].name);
-      gpus += gpu_milli(records_[i].first_allocation) - gpu_milli(records_[i].kept);
+      gpus += records_[i].first_allocation.total_gpu_milli() - records_[i].kept.total_gpu_milli();
     }
     if (expect.evicted && !is_same_set(*expect.evicted, evicted))
       tell(fmt::format("evicted: expected [{}], got [{}]", base::join(*expect.evicted, ", "),

@@ -130,6 +130,7 @@ class JobMaker {
     SimJob job;
     job.name = row.id;
     job.work = row.duration;
+    job.stages = row.stages;
     sched::PendingJob& p = job.job;
     p.request = options_.fit == "count" ? counted(row) : placed(row, largest_);
     if (!qos_.empty() && !row.qos.empty()) GW_TRY_STATUS(check_name(row.qos, qos_, "QOS", row, path_));
@@ -250,17 +251,22 @@ void warn_of_unfinished(Replay& replay) {
 }  // namespace
 
 base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace, const std::string& trace_path,
-                            const ReplayOptions& options, const LoadTopology& load,
-                            const sched::MakeOrder& make_order) {
+                            const ReplayOptions& options, const LoadTopology& load, const Makers& makers) {
   config::ScenarioCluster written = cluster;
   GW_TRY_STATUS(set_fit(options, written));
-  GW_TRY_STATUS(set_order(options, make_order, written));
+  GW_TRY_STATUS(set_order(options, makers.order, written));
+  if (!options.rate_model.empty()) {
+    if (const auto known = makers.rate(options.rate_model, {}); !known)
+      return base::fail(known.error().code, "--rate-model: " + known.error().what, known.error().hint);
+    written.policy.rate_model = options.rate_model;
+  }
   Users users;
-  GW_TRY(built, build_cluster(written, load, users, make_order));
+  GW_TRY(built, build_cluster(written, load, users, makers));
   add_type_features(built);
   Replay out;
   out.order = built.policy.order ? std::string(built.policy.order->name()) : "fifo_skip";
   out.fit = options.fit == "count" ? "count" : std::string(model::name(built.policy.fit));
+  if (built.rate_model) out.rate_model = built.rate_model->name();
   out.warnings = trace.warnings;
   out.warnings.insert(out.warnings.end(), built.warnings.begin(), built.warnings.end());
   const JobMaker maker(written, built, options, trace_path);

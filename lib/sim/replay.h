@@ -14,8 +14,9 @@
 namespace gw::sim {
 
 struct ReplayOptions {
-  std::string order;  ///< Instead of the cluster's; empty: the cluster's.
-  std::string fit;    ///< best, worst, spread; count: GPUs are counted, wherever they are; empty: the cluster's.
+  std::string order;       ///< Instead of the cluster's; empty: the cluster's.
+  std::string rate_model;  ///< Instead of the cluster's; empty: the cluster's.
+  std::string fit;         ///< best, worst, spread; count: GPUs are counted, wherever they are; empty: the cluster's.
   Duration preempt_cost = {};
   bool lose_work = false;
   uint32_t estimate_every = 0;        ///< EngineOptions::estimate_every.
@@ -27,15 +28,14 @@ struct Replay {
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Engine> engine;  ///< Refers to the cluster.
   Trace trace;
-  std::string order, fit;
+  std::string order, fit, rate_model;  ///< The last is empty if there is none.
   std::vector<std::string> warnings;
 };
 
 /// Errors: unknown order or fit; a row that names a partition or QOS that the cluster does not have; what
 /// build_cluster() refuses.
 base::Result<Replay> replay(const config::ScenarioCluster& cluster, Trace trace, const std::string& trace_path,
-                            const ReplayOptions& options, const LoadTopology& load,
-                            const sched::MakeOrder& make_order = sched::make_order);
+                            const ReplayOptions& options, const LoadTopology& load, const Makers& makers = {});
 
 /// Summary for people.
 std::string replay_text(const Replay& replay);

@@ -186,6 +186,7 @@ std::string replay_text(const Replay& replay) {
       fmt::format("{} on {} with {:g} GPUs, order {}, fit {}\n", base::counted(engine.jobs().size(), "job"),
                   base::counted(replay.cluster->nodes.size(), "node"),
                   static_cast<double>(engine.gpu_milli()) / model::kWholeGpu, replay.order, replay.fit);
+  if (!replay.rate_model.empty()) out += "rates by the model " + replay.rate_model + "\n";
   if (replay.trace.skipped > 0) out += base::counted(replay.trace.skipped, "bad row") + " left out\n";
   out += lines_of(summarise(engine)) + lines_by_size(replay) + lines_by_cause(replay, engine.jobs().size()) +
          lines_of_estimates(engine.estimates());
@@ -202,15 +203,17 @@ std::string replay_text(const Replay& replay) {
 
 std::string replay_json(const Replay& replay) {
   const Engine& engine = *replay.engine;
-  ordered_json out = {{"schema_version", 1},
-                      {"order", replay.order},
-                      {"fit", replay.fit},
-                      {"nodes", replay.cluster->nodes.size()},
-                      {"gpus", static_cast<double>(engine.gpu_milli()) / model::kWholeGpu},
-                      {"skipped_rows", replay.trace.skipped},
-                      {"passes", engine.passes()},
-                      {"summary", to_json(summarise(engine))},
-                      {"by_qos", ordered_json::object()}};
+  ordered_json out = {
+      {"schema_version", 1},
+      {"order", replay.order},
+      {"fit", replay.fit},
+      {"rate_model", replay.rate_model.empty() ? ordered_json(nullptr) : ordered_json(replay.rate_model)},
+      {"nodes", replay.cluster->nodes.size()},
+      {"gpus", static_cast<double>(engine.gpu_milli()) / model::kWholeGpu},
+      {"skipped_rows", replay.trace.skipped},
+      {"passes", engine.passes()},
+      {"summary", to_json(summarise(engine))},
+      {"by_qos", ordered_json::object()}};
   for (const auto& [qos, summary] : summarise_by_qos(engine)) out["by_qos"][shown_qos(qos)] = to_json(summary);
   out["by_size"] = by_size_json(replay);
   out["waited_for_s"] = ordered_json::object();

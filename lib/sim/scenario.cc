@@ -95,6 +95,7 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
     job.work = written.run_time;
     job.told = written.told_time;
     if (job.told) job.job.remaining = *job.told;
+    job.stages = written.stages;
     sched::PendingJob& p = job.job;
     p.request = written.asks.request;
     if (written.min_tasks > 0) {
@@ -130,10 +131,9 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
   return jobs;
 }
 
-base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load,
-                                           const sched::MakeOrder& make_order) {
+base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load, const Makers& makers) {
   Users users;
-  GW_TRY(cluster, build_cluster(scenario.cluster, load, users, make_order));
+  GW_TRY(cluster, build_cluster(scenario.cluster, load, users, makers));
   EngineOptions options;
   if (scenario.until) options.until = kStart + *scenario.until;
   Engine engine(cluster, jobs_of(scenario, users), options);

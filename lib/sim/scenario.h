@@ -26,7 +26,7 @@ std::vector<SimJob> jobs_of(const config::Scenario& scenario, Users& users);
 /// Errors, with the place in the file: what build_cluster() refuses, a running job that does not fit, rules that the
 /// scheduler does not have yet.
 base::Result<ScenarioOutcome> run_scenario(const config::Scenario& scenario, const LoadTopology& load,
-                                           const sched::MakeOrder& make_order = sched::make_order);
+                                           const Makers& makers = {});
 
 /// A table of the jobs, and what was expected otherwise.
 std::string scenario_text(const config::Scenario& scenario, const ScenarioOutcome& outcome);

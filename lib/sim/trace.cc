@@ -130,6 +130,7 @@ class Reader {
   base::Status fill_times(const std::vector<std::string_view>& fields, TraceJob& job);
   base::Status fill_size(const std::vector<std::string_view>& fields, TraceJob& job) const;
   base::Status fill_rest(const std::vector<std::string_view>& fields, TraceJob& job) const;
+  base::Status fill_stages(const std::vector<std::string_view>& fields, TraceJob& job) const;
   template <typename T>
   base::Status fill(const std::vector<std::string_view>& fields, Column column, int64_t min, int64_t max, T& to) const;
 };
@@ -269,6 +270,20 @@ base::Status Reader::fill_size(const std::vector<std::string_view>& fields, Trac
   return {};
 }
 
+base::Status Reader::fill_stages(const std::vector<std::string_view>& fields, TraceJob& job) const {
+  constexpr Column kStages[] = {Column::kStorageTime, Column::kCpuTime, Column::kGpuTime, Column::kNetworkTime};
+  for (size_t stage = 0; stage < job.stages.size(); ++stage) {
+    const std::string_view text = field(fields, kStages[stage]);
+    if (text.empty()) continue;
+    double time = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
+    if (error != std::errc() || end != text.data() + text.size() || !(time >= 0 && time <= 1e12))
+      return base::invalid(fmt::format("{}: \"{}\" is no time", name_of(kStages[stage]), base::printable(text)));
+    job.stages[stage] = time;
+  }
+  return {};
+}
+
 base::Status Reader::fill_rest(const std::vector<std::string_view>& fields, TraceJob& job) const {
   job.qos = field(fields, Column::kQos);
   job.user = field(fields, Column::kUser);
@@ -300,6 +315,7 @@ void Reader::read_row(const std::vector<std::string_view>& fields, uint32_t line
   if (const auto ok = fill_times(fields, job); !ok) return tell(line, ok.error().what);
   if (const auto ok = fill_size(fields, job); !ok) return tell(line, ok.error().what);
   if (const auto ok = fill_rest(fields, job); !ok) return tell(line, ok.error().what);
+  if (const auto ok = fill_stages(fields, job); !ok) return tell(line, ok.error().what);
   const auto [first, is_new] = lines_.emplace(job.id, line);
   if (!is_new)
     return tell(line, fmt::format("job {} stands twice, first in line {}", base::printable(job.id), first->second));

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/request.h"
+#include "sched/policy/rate_model.h"
 
 namespace gw::sim {
 
@@ -29,6 +30,7 @@ struct TraceJob {
   base::Duration time_limit = base::kUnlimited;
   int64_t priority = 50;
   bool preemptible = true;
+  sched::Stages stages = {};    ///< Of an iteration, in whatever unit.
   std::string dependency = {};  ///< As `--dependency`, by the ids of the file.
 };
 

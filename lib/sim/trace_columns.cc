@@ -9,9 +9,9 @@ namespace gw::sim {
 namespace {
 
 constexpr std::string_view kNames[kColumnCount] = {
-    "job_id",   "submit_s",    "duration_s", "gpus",  "nodes",     "tasks",     "cpus",
-    "mem_mb",   "gpu_type",    "gpu_milli",  "qos",   "user",      "partition", "time_limit_s",
-    "priority", "preemptible", "start_s",    "end_s", "cpu_milli", "dependency"};
+    "job_id",   "submit_s",  "duration_s", "gpus",       "nodes",        "tasks",        "cpus",     "mem_mb",
+    "gpu_type", "gpu_milli", "qos",        "user",       "partition",    "time_limit_s", "priority", "preemptible",
+    "start_s",  "end_s",     "cpu_milli",  "dependency", "storage_time", "cpu_time",     "gpu_time", "network_time"};
 
 constexpr ColumnName kPhilly[] = {{Column::kSubmit, "timestamp"},
                                   {Column::kDuration, "duration"},
@@ -21,6 +21,14 @@ constexpr ColumnName kTiresias[] = {{Column::kJobId, "job_id"},
                                     {Column::kSubmit, "submit_time"},
                                     {Column::kDuration, "duration"},
                                     {Column::kGpus, "num_gpu"}};
+// The first of the three times is that of reading and preparing what an iteration needs.
+constexpr ColumnName kMuri[] = {{Column::kJobId, "job_id"},
+                                {Column::kSubmit, "submit_time"},
+                                {Column::kDuration, "duration"},
+                                {Column::kGpus, "num_gpu"},
+                                {Column::kCpuTime, "resource_time_0"},
+                                {Column::kGpuTime, "resource_time_1"},
+                                {Column::kNetworkTime, "resource_time_2"}};
 constexpr ColumnName kOpenb[] = {{Column::kJobId, "name"},           {Column::kSubmit, "creation_time"},
                                  {Column::kStart, "scheduled_time"}, {Column::kEnd, "deletion_time"},
                                  {Column::kGpus, "num_gpu"},         {Column::kGpuMilli, "gpu_milli"},
@@ -72,10 +80,10 @@ constexpr std::string_view kSwfFields[] = {"job",
                                            "think_time"};
 
 const TraceFormat kFormats[] = {
-    {"gangway", {}, 1, false, false, false},        {"philly", kPhilly, 1, false, true, true},
-    {"muri", kTiresias, 0.001, false, false, true}, {"tiresias", kTiresias, 1, false, false, true},
-    {"openb", kOpenb, 1, false, false, true},       {"swf", kSwf, 1, true, false, true},
-    {"helios", kHelios, 1, false, false, true},     {"sacct", kSacct, 1, false, false, true, true},
+    {"gangway", {}, 1, false, false, false},    {"philly", kPhilly, 1, false, true, true},
+    {"muri", kMuri, 0.001, false, false, true}, {"tiresias", kTiresias, 1, false, false, true},
+    {"openb", kOpenb, 1, false, false, true},   {"swf", kSwf, 1, true, false, true},
+    {"helios", kHelios, 1, false, false, true}, {"sacct", kSacct, 1, false, false, true, true},
 };
 
 }  // namespace

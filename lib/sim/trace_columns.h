@@ -30,8 +30,12 @@ enum class Column : uint8_t {
   kEnd,
   kMilliCpus,  ///< Instead of kCpus.
   kDependency,
+  kStorageTime,  ///< Of an iteration; so are the next three.
+  kCpuTime,
+  kGpuTime,
+  kNetworkTime,
 };
-constexpr size_t kColumnCount = 20;
+constexpr size_t kColumnCount = 24;
 
 std::string_view name(Column column);
 std::optional<Column> parse_column(std::string_view name);

@@ -72,7 +72,7 @@ Result<sched::PoolOrders> orders_from(const WireOrders& from) {
 }
 
 wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::string& order_name) {
-  const auto& [order, weights, version, pools, own_of_qos, services, quantum, fit, reservations, grace, reclaim,
+  const auto& [order, weights, version, pools, own_of_qos, services, quantum, fit, reservations, grace, reclaim, share,
                preempts, moves, candidates, fairness_over_time, patience, reclaim_delay_max, preemptions, licenses] =
       policy;
   wire::SnapshotPolicy w;
@@ -82,6 +82,9 @@ wire::SnapshotPolicy policy_to_wire(const sched::Policy& policy, const std::stri
   set_orders(w.mutable_pool_orders(), pools);
   set_orders(w.mutable_qos_orders(), own_of_qos);
   w.mutable_services()->Add(services.begin(), services.end());
+  w.set_share(share.name);
+  w.set_share_version(share.version);
+  set_weights(w.mutable_share_weights(), share.weights);
   w.set_quantum_us(quantum.us);
   w.set_fit(static_cast<uint32_t>(fit));
   w.set_reservations(reservations);
@@ -107,6 +110,8 @@ Result<sched::Policy> policy_from(const wire::SnapshotPolicy& w) {
   policy.pool_orders = std::move(pools);
   GW_TRY(own_of_qos, orders_from(w.qos_orders()));
   policy.qos_orders = std::move(own_of_qos);
+  GW_TRY(share_weights, weights_from(w.share_weights()));
+  policy.share = {w.share(), std::move(share_weights), w.share_version()};
   for (const double service : w.services()) {
     const bool ascends = policy.services.empty() || service >= policy.services.back();
     if (!std::isfinite(service) || service < 0 || !ascends)
@@ -221,7 +226,7 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
 
 void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
   const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
-               cores_kept, shared, shares_suspended, fit, consolidate, grace, quantum] = partition;
+               cores_kept, shared, min_shared_rate, shares_suspended, fit, consolidate, grace, quantum] = partition;
   w->set_name(name);
   set_strings(w->mutable_nodes(), nodes);
   w->set_is_up(is_up);
@@ -234,6 +239,7 @@ void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& part
   w->set_default_cpus_per_gpu(cpus_per_gpu);
   w->set_cores_per_gpu_kept(cores_kept);
   w->set_allow_shared_gpus(shared);
+  w->set_min_shared_rate(min_shared_rate);
   w->set_share_suspended_gpus(shares_suspended);
   w->set_fit(static_cast<uint32_t>(fit));
   w->set_consolidate(static_cast<uint32_t>(consolidate));
@@ -256,6 +262,7 @@ Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
   p.default_cpus_per_gpu = w.default_cpus_per_gpu();
   p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
+  p.min_shared_rate = w.min_shared_rate();
   p.share_suspended_gpus = w.share_suspended_gpus();
   GW_TRY(fit, fit_from(w.fit()));
   p.fit = fit;
@@ -301,6 +308,7 @@ void set_request(wire::SnapshotRequest* w, const model::Request& r) {
   w->set_mem_none(r.mem_none);
   w->set_mem_per_task_mb(r.mem_per_task_mb);
   w->set_least_version(r.least_version);
+  w->set_own_gpu(r.own_gpu);
   for (const model::NodeShare& share : r.exactly) set_share(w->add_exactly(), share);
 }
 
@@ -309,6 +317,7 @@ Result<model::Request> request_from(const wire::SnapshotRequest& w) {
   r.mem_none = w.mem_none();
   r.mem_per_task_mb = w.mem_per_task_mb();
   r.least_version = w.least_version();
+  r.own_gpu = w.own_gpu();
   for (const wire::SnapshotShare& s : w.exactly()) {
     GW_TRY(share, share_from(s));
     r.exactly.push_back(std::move(share));
@@ -535,16 +544,20 @@ Status read_usage(const wire::SnapshotInput& w, sched::PassInput& out) {
 
 namespace {
 
-void set_preemptions(wire::SnapshotPreemptions* to, const std::string& qos, const std::deque<base::Time>& times) {
+void set_preemptions(wire::SnapshotPreemptions* to, const std::string& qos, const std::deque<sched::Preempted>& all) {
   to->set_qos(qos);
-  for (const base::Time at : times) to->add_times_us(at.us);
+  for (const sched::Preempted& what : all) {
+    to->add_times_us(what.when.us);
+    to->add_gpu_milli(what.gpu_milli);
+  }
 }
 
 base::Status read_preemptions(const wire::SnapshotInput& w, sched::PassInput& out) {
   for (const wire::SnapshotPreemptions& of_qos : w.preemptions()) {
-    for (const int64_t us : of_qos.times_us()) {
-      GW_TRY(at, time_from(us));
-      out.preemptions[of_qos.qos()].push_back(at);
+    if (of_qos.times_us_size() != of_qos.gpu_milli_size()) return damaged("a preemption took nothing");
+    for (int i = 0; i < of_qos.times_us_size(); ++i) {
+      GW_TRY(at, time_from(of_qos.times_us(i)));
+      out.preemptions[of_qos.qos()].push_back({at, of_qos.gpu_milli(i)});
     }
   }
   return {};
@@ -584,7 +597,7 @@ wire::SnapshotInput to_wire(const sched::PassInput& input) {
   for (const model::Qos& q : qos) *w.add_qos() = wire::to_wire(q);
   for (const sched::Nomination& nomination : nominations) set_nomination(w.add_nominations(), nomination);
   for (const base::Time at : moves) w.add_moves_us(at.us);
-  for (const auto& [name, times] : preemptions) set_preemptions(w.add_preemptions(), name, times);
+  for (const auto& [name, all] : preemptions) set_preemptions(w.add_preemptions(), name, all);
   w.set_has_run_out(has_run_out);
   for (const uint32_t uid : put_off) w.add_put_off(uid);
   for (const base::JobId id : passed) w.add_passed(id.value);

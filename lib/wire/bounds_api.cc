@@ -278,6 +278,7 @@ constexpr FieldBound kPartition[] = {
     text(35, "order", kNameBytes),
     parts(36, "order_weights", 64, kOrderWeightBounds),
     length(37, "quantum_us", "Quantum"),
+    u32(38, "min_shared_rate", 100, "MinSharedRate, in percent"),
 };
 constexpr FieldBound kCreatePartition[] = {part(1, "partition", kPartitionBounds)};
 constexpr MessageBounds kCreatePartitionBounds = {"CreatePartitionRequest", {}, kCreatePartition};

@@ -273,6 +273,7 @@ Partition to_wire(const model::Partition& p) {
   w.set_cores_per_gpu_kept(p.cores_per_gpu_kept);
   w.set_allow_shared_gpus(p.allow_shared_gpus);
   w.set_share_suspended_gpus(p.share_suspended_gpus);
+  w.set_min_shared_rate(p.min_shared_rate);
   w.set_default_qos(p.default_qos);
   w.set_consolidate(static_cast<uint32_t>(p.consolidate));
   set_strings(w.mutable_allow_users(), p.allow_users);
@@ -317,6 +318,7 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   if (w.has_cores_per_gpu_kept()) p.cores_per_gpu_kept = w.cores_per_gpu_kept();
   p.allow_shared_gpus = w.allow_shared_gpus();
   p.share_suspended_gpus = w.share_suspended_gpus();
+  p.min_shared_rate = w.min_shared_rate();
   p.default_qos = w.default_qos();
   p.consolidate = static_cast<model::Consolidate>(w.consolidate());
   p.allow_users = strings(w.allow_users());

@@ -8,7 +8,7 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(gittins, "queue_1", "queue_2", "queue_3", "promote")
+GW_PLUGIN_WEIGHTS(gittins, "queue_1", "queue_2", "queue_3", "promote")
 
 /// The largest, over all amounts of service d, of: the part of jobs with more than `attained` that end within d more,
 /// by what each of them then takes on average, d at most. `services` ascending. Zero: none had so much. Per GPU-second.
@@ -52,7 +52,7 @@ class Gittins final : public Order {
 };
 
 base::Result<std::shared_ptr<const Order>> make_gittins(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights, gittins_order::kWeightNames));
+  GW_TRY_STATUS(check_weights(weights, gittins_plugin::kWeightNames));
   return std::make_shared<const Gittins>(weights);
 }
 

@@ -8,7 +8,7 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(las2d, "queue_1", "queue_2", "queue_3", "promote")
+GW_PLUGIN_WEIGHTS(las2d, "queue_1", "queue_2", "queue_3", "promote")
 
 class Las2d final : public Order {
  public:
@@ -29,7 +29,7 @@ class Las2d final : public Order {
 };
 
 base::Result<std::shared_ptr<const Order>> make_las2d(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights, las2d_order::kWeightNames));
+  GW_TRY_STATUS(check_weights(weights, las2d_plugin::kWeightNames));
   return std::make_shared<const Las2d>(weights);
 }
 

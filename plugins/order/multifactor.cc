@@ -7,7 +7,7 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(multifactor, "age", "fair_share", "size", "partition", "qos", "max_age_hours", "nice")
+GW_PLUGIN_WEIGHTS(multifactor, "age", "fair_share", "size", "partition", "qos", "max_age_hours", "nice")
 
 /// Weighted sum of factors, each in [0, 1] but for nice. Source: the factors of Slurm's priority/multifactor plug-in;
 /// fair share is 2^-(usage / even share), as in its classic algorithm.
@@ -77,7 +77,7 @@ class Multifactor final : public Order {
 };
 
 base::Result<std::shared_ptr<const Order>> make_multifactor(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights, multifactor_order::kWeightNames));
+  GW_TRY_STATUS(check_weights(weights, multifactor_plugin::kWeightNames));
   return std::make_shared<const Multifactor>(weights);
 }
 

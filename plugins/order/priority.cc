@@ -5,7 +5,7 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(priority, "preemption")
+GW_PLUGIN_WEIGHTS(priority, "preemption")
 
 class Priority final : public Order {
  public:
@@ -27,7 +27,7 @@ class Priority final : public Order {
 };
 
 base::Result<std::shared_ptr<const Order>> make_priority(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights, priority_order::kWeightNames));
+  GW_TRY_STATUS(check_weights(weights, priority_plugin::kWeightNames));
   return std::make_shared<const Priority>(weights);
 }
 

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <span>
 
-#include "base/text.h"
+#include "plugins/weights.h"
 #include "sched/queue/order.h"
 
 namespace gw::sched {
+
+using base::check_weights;
+using base::weight_of;
 
 /// Seconds still to run, as far as is known; very long if not.
 inline double remaining_seconds(const JobFacts& facts) {
@@ -25,21 +28,6 @@ inline bool is_behind(const JobFacts& running, const JobFacts& waiting, double r
 /// GPU-seconds still to come, by the GPUs that it asks for; very many if that is not known.
 inline double remaining_service(const JobFacts& facts) {
   return remaining_seconds(facts) * std::max(facts.asked, 1e-3);
-}
-
-/// Errors: a weight that is not among the order's names (GW_ORDER_WEIGHTS).
-inline base::Status check_weights(const Weights& weights, std::span<const std::string_view> names) {
-  const std::vector<std::string> known(names.begin(), names.end());
-  for (const auto& [name, value] : weights)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return base::invalid("unknown weight " + name, base::did_you_mean(name, known));
-  return {};
-}
-
-/// A weight, or its default.
-inline double weight_of(const Weights& weights, const Weights& defaults, const std::string& name) {
-  const auto it = weights.find(name);
-  return it != weights.end() ? it->second : defaults.at(name);
 }
 
 }  // namespace gw::sched

@@ -11,7 +11,7 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(tetris, "remaining", "fairness", "nodes")
+GW_PLUGIN_WEIGHTS(tetris, "remaining", "fairness", "nodes")
 
 const Weights kDefaults = {{"remaining", 1}, {"fairness", 0.25}, {"nodes", 0}};
 constexpr double kMost = 1e3;  // times the mean; as much is what remains of who does not say
@@ -80,7 +80,7 @@ class Tetris final : public Order, public NodeScore {
 };
 
 base::Result<std::shared_ptr<const Order>> make_tetris(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights, tetris_order::kWeightNames));
+  GW_TRY_STATUS(check_weights(weights, tetris_plugin::kWeightNames));
   return std::make_shared<const Tetris>(weights);
 }
 

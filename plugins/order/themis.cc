@@ -11,7 +11,7 @@
 namespace gw::sched {
 namespace {
 
-GW_ORDER_WEIGHTS(themis, "lease_minutes", "fairness")
+GW_PLUGIN_WEIGHTS(themis, "lease_minutes", "fairness")
 
 const Weights kDefaults = {{"lease_minutes", 20}, {"fairness", 0.8}};
 constexpr size_t kMostBids = 64;
@@ -89,7 +89,7 @@ class Themis final : public Order {
 };
 
 base::Result<std::shared_ptr<const Order>> make_themis(const Weights& weights) {
-  GW_TRY_STATUS(check_weights(weights, themis_order::kWeightNames));
+  GW_TRY_STATUS(check_weights(weights, themis_plugin::kWeightNames));
   return std::make_shared<const Themis>(weights);
 }
 

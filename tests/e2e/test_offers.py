@@ -71,3 +71,24 @@ def test_a_job_tells_how_far_it_is(make_cluster):
     for words, why in ((["--rate", "fast"], "--rate"), ([], "nothing is told"), (["--step", "5", "--of", "4"], "step 5 of 4")):
         wrong = cluster.run("gangway", "progress", *words, job, check=False)
         assert wrong.returncode == 1 and why in wrong.stderr
+
+
+PRINTS = """for i in 1 2 3; do echo "step $i/300 loss 0.$i"; done | gangway progress --read > printed
+touch told
+sleep 600"""
+
+
+def test_what_a_program_prints_tells_how_far_it_is(make_cluster):
+    cluster = make_cluster(nodes=1)
+    job = cluster.submit(PRINTS, "-t", "60", "-D", str(cluster.work), user=ALICE)
+    wait_for((cluster.work / "told").exists, "the pipe is over")
+    assert (cluster.work / "printed").read_text() == "".join(f"step {i}/300 loss 0.{i}\n" for i in (1, 2, 3))
+    assert cluster.detail(job)["Progress"] == "3/300"
+    for words, why in ((["--read", "--step=1"], "--read goes with neither"), (["--pattern", "x"], "--pattern is for --read"),
+                       (["--read", "--pattern", "epoch"], "has no group"), (["--read", "--pattern", "("], "no regular expression")):
+        wrong = cluster.run("gangway", "progress", *words, job, check=False)
+        assert wrong.returncode == 1 and why in wrong.stderr
+    # Nobody is there to be told: the output comes through all the same.
+    cluster.kill("gctld")
+    through = cluster.run("sh", "-c", f"printf 'step 4\nno end' | gangway progress --read {job}", env={"GANGWAY_TIMEOUT": "1"})
+    assert through.stdout == "step 4\nno end" and "error" in through.stderr

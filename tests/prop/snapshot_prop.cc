@@ -92,6 +92,10 @@ sched::Policy random_policy() {
     own = {one_in(2) ? "srsf" : "lifo", {}, "x", {}};
     own.order = *sched::make_order(own.name, own.weights);
   }
+  if (one_in(2)) {
+    policy.share = {"capacity", {{"dead_zone", 0.1 * pick(0, 5)}, {"round_seconds", pick(0, 1) * 30}}, "s", {}};
+    policy.share.policy = *sched::make_share(policy.share.name, policy.share.weights);
+  }
   policy.quantum = base::seconds(pick(1, 30));
   for (int i = pick(0, 4); i > 0; --i)
     policy.services.push_back((policy.services.empty() ? 0 : policy.services.back()) + 0.5 * pick(1, 9));
@@ -209,6 +213,8 @@ Taken take(Scene& scene) {
 
 std::unique_ptr<sched::ClusterView> restore(Snapshot& snapshot) {
   snapshot.input.policy.order = *sched::make_order(snapshot.input.order, snapshot.input.policy.order_weights);
+  if (sched::ChosenShare& share = snapshot.input.policy.share; !share.name.empty())
+    share.policy = *sched::make_share(share.name, share.weights);
   for (sched::PoolOrders* all : {&snapshot.input.policy.pool_orders, &snapshot.input.policy.qos_orders})
     for (auto& [name, own] : *all) own.order = *sched::make_order(own.name, own.weights);
   auto view = sched::restore_view(snapshot.input);

@@ -61,12 +61,12 @@ FOLDER_ORDER = {
     'ctld/core': ('tables', 'rows', 'shared', 'jobs', 'steps', 'nodes', 'cluster', 'admission', 'api'),
     'lib/attach': ('local', 'control', 'step'),
     'lib/client': ('conn', 'options', 'show', 'why', 'records', 'json'),
-    'lib/sched': ('units', 'ledger', 'place', 'queue', 'quota', 'view', 'cycle'),
+    'lib/sched': ('policy', 'units', 'ledger', 'place', 'queue', 'quota', 'view', 'cycle'),
     'noded/step': ('proc', 'state', 'contain', 'start', 'tasks', 'bcast', 'shepherd'),
 }
 # Single headers that a layer may use of another one.
 EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
-PURE = ('webd/core', 'lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/filter', 'plugins/score', 'plugins/victims')
+PURE = ('webd/core', 'lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/share', 'plugins/rate')
 # What the sanitizers do not look for in all of it, since it has none (gw_without_casts in cmake/gangway.cmake).
 NO_CASTS = ('lib/sched', 'lib/model', 'lib/forecast', 'lib/sim', 'lib/config', 'lib/snapshot', 'lib/store', 'lib/client', 'ctld/core',
             'noded/core', 'webd/core', 'cmds', 'tests/prop', 'tests/sim/parts',
@@ -357,7 +357,7 @@ def check_sql(source: Source):
 MADE_IN = (
     (re.compile(r'\bstore::(?:PutJob|PutJobStatus|EndJob|PutRunNode|DropRunNode|DropRun|PutStep|DropStep)\{'),
      'ctld/core/tables/row_marks.cc', 'rows of jobs, runs and steps are marked, not made'),
-    (re.compile(r'\bsched::(?:JobPlaced|ShareReleased|EndExpected|NodeSet|NodeRemoved|PartitionSet|PartitionRemoved|NetworkSet)\{'),
+    (re.compile(r'\bsched::(?:JobPlaced|GpuOwned|ShareReleased|EndExpected|NodeSet|NodeRemoved|PartitionSet|PartitionRemoved|NetworkSet)\{'),
      'ctld/core/tables/ledger.cc', 'what is held changes through the ledger, which tells the scheduler'),
     (re.compile(r'\bSerializeAsString\('), 'lib/wire/row_bytes.h', 'equal messages have equal rows by wire::row_bytes() alone'),
 )

@@ -127,6 +127,9 @@ void add_policy_options(std::vector<Option>& table, SimulateOptions& o) {
                                [&o](std::string_view v) { return set_weights(v, o.replay.order_weights); }));
   table.push_back(
       text_option("fit", 0, "NAME", "best, worst, spread, or count: GPUs are counted wherever they are", o.replay.fit));
+  table.push_back(text_option("rate-model", 0, "NAME",
+                              "how fast jobs get on by size and company, instead of the cluster's policy.rate_model",
+                              o.replay.rate_model));
   table.push_back(value_option("preempt-cost", "TIME", "what each restart of a preempted job adds to its run (0s)",
                                [&o](std::string_view v) { return set_cost(v, o.replay.preempt_cost); }));
   table.push_back(value_option("estimate", "N", "tell every Nth job when it will start, and say how true that came",
@@ -178,6 +181,8 @@ Status check_options(const SimulateOptions& o) {
   if (!o.replay.order_weights.empty() && (o.from_live || !o.scenarios.empty()))
     return base::invalid("--order-weights goes with --trace",
                          "write policy: {order_weights: {NAME: NUMBER}} to the file");
+  if (!o.replay.rate_model.empty() && (o.from_live || !o.scenarios.empty()))
+    return base::invalid("--rate-model goes with --trace", "write policy: {rate_model: NAME} to the scenario");
   if (o.from_live && (has_trace || !o.scenarios.empty() || !o.out.empty()))
     return base::invalid("--from-live goes with neither --scenario nor --trace", "give one of them");
   if (!o.compare.empty() && !o.out.empty()) return base::invalid("--compare prints alone: --out does not go with it");
@@ -225,7 +230,7 @@ int run_scenarios(const client::Program& program, const SimulateOptions& options
     }
     for (config::Scenario& scenario : *parsed) {
       warn(program, scenario.warnings);
-      auto outcome = sim::run_scenario(scenario, topology_loader(path), order_maker(options));
+      auto outcome = sim::run_scenario(scenario, topology_loader(path), makers_of(options));
       if (!outcome) {
         client::print_error(program, outcome.error());
         is_wrong = true;
@@ -258,7 +263,7 @@ int run_replay(const client::Program& program, const SimulateOptions& options) {
   sim::ReplayOptions replay_options = options.replay;
   replay_options.tell = progress.teller();
   const auto replay = sim::replay(file->cluster, std::move(*trace), options.trace, replay_options,
-                                  topology_loader(options.cluster), order_maker(options));
+                                  topology_loader(options.cluster), makers_of(options));
   progress.clear();
   if (!replay) return wrong(program, replay.error());
   warn(program, replay->warnings);

@@ -42,9 +42,11 @@ sim::LoadTopology topology_loader(const std::string& file);
 /// Writes jobs.csv, summary.json and the charts into a folder, which is made if need be.
 base::Status write_outputs(const sim::Replay& replay, const std::string& folder);
 
+plugin::Folders folders_of(const SimulateOptions& options);
 /// Orders are loaded as the controller does: from `options.plugins`, then from the folder beside this program.
 plugin::Orders orders_of(const SimulateOptions& options);
-sched::MakeOrder order_maker(const SimulateOptions& options);
+/// Likewise everything that a cluster names.
+sim::Makers makers_of(const SimulateOptions& options);
 
 int run_scenarios(const client::Program& program, const SimulateOptions& options);
 /// The snapshot of `options.live_file`, or a new one from the controller; its order is loaded.

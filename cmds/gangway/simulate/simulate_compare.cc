@@ -32,7 +32,7 @@ Result<Texts> read_texts(const std::string& path, const std::string& compare) {
 Result<std::vector<Stay>> run_one(const std::string& text, const std::string& path, const SimulateOptions& options) {
   GW_TRY(scenarios, config::parse_scenarios(text, path));
   if (scenarios.size() != 1) return base::invalid(path + ": --compare takes a file with one scenario");
-  GW_TRY(outcome, sim::run_scenario(scenarios[0], topology_loader(options.scenarios[0]), order_maker(options)));
+  GW_TRY(outcome, sim::run_scenario(scenarios[0], topology_loader(options.scenarios[0]), makers_of(options)));
   std::vector<std::string> users;
   for (const config::ScenarioJob& job : scenarios[0].jobs) users.push_back(job.user);
   return sim::stays_of(outcome.jobs, outcome.records, users);
@@ -50,7 +50,7 @@ Result<std::vector<Stay>> replay_one(const std::string& text, const std::string&
                                      const SimulateOptions& options) {
   GW_TRY(file, config::parse_cluster(text, path));
   GW_TRY(replay, sim::replay(file.cluster, trace, options.trace, options.replay, topology_loader(options.cluster),
-                             order_maker(options)));
+                             makers_of(options)));
   std::vector<std::string> users;
   for (const sim::TraceJob& job : trace.jobs) users.push_back(job.user);
   return sim::stays_of(replay.engine->jobs(), replay.engine->records(), users);
@@ -82,7 +82,7 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
   for (const sched::NodeFacts& node : input.nodes) text += fmt::format("\"{}\", ", node.name);
   GW_TRY(file, config::parse_cluster(text + "]\n", options.compare));
   sim::Users users;
-  GW_TRY(cluster, sim::build_cluster(file.cluster, topology_loader(options.compare), users, order_maker(options)));
+  GW_TRY(cluster, sim::build_cluster(file.cluster, topology_loader(options.compare), users, makers_of(options)));
   if (has_key(over, "partitions")) {
     input.partitions = cluster.partitions;
     input.policy.pool_orders = cluster.policy.pool_orders;
@@ -93,6 +93,9 @@ base::Status lay_over(sched::PassInput& input, const SimulateOptions& options) {
     input.policy.order_weights = written.order_weights;
     input.order = cluster.policy.order->name();
   }
+  if (written.share || !written.share_weights.empty()) input.policy.share = cluster.policy.share;
+  if (written.rate_model)
+    return base::invalid(fmt::format("{}: a snapshot has no rate model", options.compare), "leave out rate_model");
   if (written.fit != model::Fit::kDefault) input.policy.fit = cluster.policy.fit;
   if (written.reservations) input.policy.max_planned_starts = *written.reservations;
   if (written.candidates) input.policy.candidates = *written.candidates;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cmds/gangway/simulate/simulate.h"
+#include "plugin/policies.h"
 #include "sim/plots.h"
 #include "topo/load.h"
 
@@ -14,16 +15,32 @@ namespace gw::cmds {
 namespace fs = std::filesystem;
 using base::Result;
 
-plugin::Orders orders_of(const SimulateOptions& options) {
-  std::vector<std::string> dirs;
-  if (!options.plugins.empty()) dirs.push_back(options.plugins);
-  return plugin::Orders(std::move(dirs));
+namespace {
+
+std::vector<std::string> dirs_of(const SimulateOptions& options) {
+  if (options.plugins.empty()) return {};
+  return {options.plugins};
 }
 
-sched::MakeOrder order_maker(const SimulateOptions& options) {
-  return [orders = orders_of(options)](std::string_view name, const sched::Weights& weights) {
+}  // namespace
+
+plugin::Folders folders_of(const SimulateOptions& options) { return plugin::Folders(dirs_of(options)); }
+plugin::Orders orders_of(const SimulateOptions& options) { return plugin::Orders(dirs_of(options)); }
+
+sim::Makers makers_of(const SimulateOptions& options) {
+  using Share = Result<std::shared_ptr<const sched::SharePolicy>>;
+  sim::Makers out;
+  out.order = [orders = orders_of(options)](std::string_view name, const sched::Weights& weights) {
     return orders.make(name, weights);
   };
+  out.share = [folders = folders_of(options)](std::string_view name, const sched::Weights& weights) -> Share {
+    GW_TRY(chosen, plugin::load_share(folders, name, weights));
+    return std::move(chosen.policy);
+  };
+  out.rate = [folders = folders_of(options)](std::string_view name, const sched::Weights& weights) {
+    return plugin::load_rate_model(folders, name, weights);
+  };
+  return out;
 }
 
 Result<std::string> read_input(const std::string& path) {

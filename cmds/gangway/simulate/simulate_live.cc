@@ -10,6 +10,7 @@
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/simulate/simulate.h"
 #include "forecast/forward.h"
+#include "plugin/policies.h"
 #include "snapshot/snapshot.h"
 
 namespace gw::cmds {
@@ -142,11 +143,11 @@ int wrong(const client::Program& program, const base::Error& error) {
   return kExitWrongInput;
 }
 
-void tell_other_version(const client::Program& program, const std::string& order, const std::string& there,
+void tell_other_version(const client::Program& program, const std::string& plugin, const std::string& there,
                         const std::string& here) {
   if (there != here)
-    client::print_note(program, fmt::format("warning: the controller had version {} of order {}, here is {}",
-                                            base::printable(there), base::printable(order), here));
+    client::print_note(program, fmt::format("warning: the controller had version {} of {}, here is {}",
+                                            base::printable(there), base::printable(plugin), here));
 }
 
 }  // namespace
@@ -160,11 +161,16 @@ Result<Snapshot> load_snapshot(const client::Program& program, const SimulateOpt
   const std::string version = input.policy.order_version;
   const sched::Weights weights = input.policy.order_weights;
   GW_TRY_STATUS(orders_of(options).set(input.policy, input.order, weights));
-  tell_other_version(program, input.order, version, input.policy.order_version);
+  tell_other_version(program, "order " + input.order, version, input.policy.order_version);
+  if (sched::ChosenShare& share = input.policy.share; !share.name.empty()) {
+    GW_TRY(chosen, plugin::load_share(folders_of(options), share.name, share.weights));
+    tell_other_version(program, "share policy " + share.name, share.version, chosen.version);
+    share = std::move(chosen);
+  }
   for (sched::PoolOrders* own : {&input.policy.pool_orders, &input.policy.qos_orders}) {
     for (auto& [name, pool] : *own) {
       GW_TRY(chosen, orders_of(options).choose(pool.name, pool.weights));
-      tell_other_version(program, pool.name, pool.version, chosen.version);
+      tell_other_version(program, "order " + pool.name, pool.version, chosen.version);
       pool = std::move(chosen);
     }
   }

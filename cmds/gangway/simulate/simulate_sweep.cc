@@ -29,7 +29,7 @@ Result<std::vector<sim::SweepPoint>> sweep(const client::Program& program, const
     sim::ReplayOptions replay_options = options.replay;
     replay_options.tell = progress.teller();
     GW_TRY(replay, sim::replay(cluster, trace, options.trace, replay_options, topology_loader(options.cluster),
-                               order_maker(options)));
+                               makers_of(options)));
     progress.clear();
     warn(replay.warnings, size);
     points.push_back(sim::point_of(replay));

@@ -48,6 +48,34 @@ void tell_scheduler(Core& core, const model::Job& job, const sched::PendingJob& 
   core.feed.tell(sched::RunningChanged{job.id, std::move(present)});
 }
 
+/// Does any other job have a part of a GPU of its?
+bool shares_gpu(const Core& core, const model::Job& job) {
+  for (const model::NodeShare& share : job.placed()->allocation.shares) {
+    const sched::NodeAccount* node = core.ledger.capacity().node(share.node);
+    if (node == nullptr || share.gpu_milli == model::kWholeGpu) continue;
+    for (const sched::Occupant& o : node->occupants)
+      if (o.job != job.id && o.gpus.intersects(share.gpus)) return true;
+  }
+  return false;
+}
+
+/// Beside others it may be too slow; then it has a GPU of its own from now on.
+void look_at_company(Core& core, model::Job& job) {
+  const auto partition = core.partitions.all.find(job.placed()->partition);
+  const uint32_t least = partition == core.partitions.all.end() ? 0 : partition->second.min_shared_rate;
+  const bool is_shared = job.spec.request.gpus > 0 && job.spec.request.gpu_milli < model::kWholeGpu;
+  if (least == 0 || !is_shared || job.progress.needs_own_gpu) return;
+  job.progress = model::beside_others(job.progress, shares_gpu(core, job), least, core.now);
+  if (!job.progress.needs_own_gpu) return;
+  core.rows.job(job);
+  core.out.job_event(
+      job, "own gpu",
+      fmt::format("beside others on its GPU it came to less than {} % of its own rate: from now on it has "
+                  "one of its own",
+                  least));
+  core.ledger.set_own_gpu(job.id);
+}
+
 }  // namespace
 
 void report_progress(Core& core, ConnId conn, const Caller& caller, const wire::ApiRequest& request) {
@@ -72,6 +100,7 @@ void report_progress(Core& core, ConnId conn, const Caller& caller, const wire::
     const sched::PendingJob before = pending_of(core, *job);
     job->progress = model::with_report(job->progress, report, core.now, tasks_of(*job));
     keep_promise(*job, core.now);
+    look_at_company(core, *job);
     core.rows.job(*job);
     tell_scheduler(core, *job, before);
   }

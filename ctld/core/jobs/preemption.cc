@@ -75,6 +75,16 @@ std::string ground_text(const sched::Preempt& victim) {
   return fmt::format("{} for job {}: {}", what, whom, words(*victim.ground, victim.rule));
 }
 
+/// What it holds, all components.
+uint64_t gpu_milli_of_all(const Core& core, const Job& job) {
+  const auto held = [](const Job& one) {
+    return one.placed() == nullptr ? 0 : one.placed()->allocation.total_gpu_milli();
+  };
+  uint64_t sum = held(job);
+  for (const base::JobId id : other_components(core, job)) sum += held(core.jobs.at(id));
+  return sum;
+}
+
 }  // namespace
 
 bool can_make_room(const Core& core, const sched::Group& group) {
@@ -88,7 +98,8 @@ bool can_make_room(const Core& core, const sched::Group& group) {
     const model::Job* job = core.jobs.find(victim->beneficiary);
     if (!core.stored.fault.empty() || job == nullptr) return false;
     if (is_suspended(*job)) return !job->placed()->suspension->is_held;
-    if (job->placed() != nullptr && job->state == JobState::kRunning) return job->spec.request.elastic;
+    if (job->placed() != nullptr && job->state == JobState::kRunning)
+      return job->spec.request.elastic || victim->rule == sched::kCompanyRule;
     return job->waiting() != nullptr && !job->is_held() && job->waiting()->reason == WaitReason::kNone;
   });
 }
@@ -134,7 +145,8 @@ bool preempt(Core& core, const sched::Preempt& victim) {
   if (victim.is_suspended && suspend(core, *job, why, victim.grace)) return true;
   if (why.is_turn) return false;  // it is not so far yet that it could be, and it is not to lose anything
   Outcome outcome = preempted(*job, victim.beneficiary.value, rule, victim.is_move);
-  if (victim.is_counted()) core.feed.tell(sched::JobPreempted{pending_of(core, *job).qos, core.now});
+  if (victim.is_counted())
+    core.feed.tell(sched::JobPreempted{pending_of(core, *job).qos, {core.now, gpu_milli_of_all(core, *job)}});
   if (victim.is_move) core.feed.tell(sched::JobMoved{job->id, core.now});
   const bool had_grace = is_suspended(*job) && job->placed()->suspension->for_job != 0 && job->spec.preempt_signo != 0;
   outcome.grace = had_grace ? Duration{} : victim.grace;

@@ -25,10 +25,7 @@ uint64_t unsaved_gpu_ms(const model::Placed& placed, Time ended) {
   const Time since = std::max(placed.running_since(), placed.saved);
   if (placed.suspension && placed.suspension->since) ended = std::min(ended, placed.suspension->since);
   if (!placed.started || ended <= since) return 0;
-  uint64_t thousandths = 0;
-  for (const model::NodeShare& share : placed.allocation.shares)
-    thousandths += uint64_t{share.gpus.size()} * share.gpu_milli;
-  return static_cast<uint64_t>((ended - since).us / 1000) * thousandths / model::kWholeGpu;
+  return static_cast<uint64_t>((ended - since).us / 1000) * placed.allocation.total_gpu_milli() / model::kWholeGpu;
 }
 
 }  // namespace

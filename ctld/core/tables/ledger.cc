@@ -5,6 +5,7 @@ namespace gw::ctld {
 
 base::Status Ledger::take(const Placement& p, bool forced) {
   GW_TRY_STATUS(capacity_.allocate(p.holder, p.partition, p.allocation, p.started, p.expected_end, forced));
+  if (p.facts && p.facts->request.own_gpu) capacity_.set_own_gpu(p.holder);
   feed_.tell(sched::JobPlaced{p.holder, p.partition, p.allocation, p.started, p.expected_end, p.facts});
   return {};
 }
@@ -17,6 +18,11 @@ void Ledger::release(base::JobId holder, base::NodeId node) {
 void Ledger::expect_end(base::JobId holder, base::Time when, bool is_leaving) {
   capacity_.set_expected_end(holder, when);
   feed_.tell(sched::EndExpected{holder, when, is_leaving});
+}
+
+void Ledger::set_own_gpu(base::JobId holder) {
+  capacity_.set_own_gpu(holder);
+  feed_.tell(sched::GpuOwned{holder});
 }
 
 void Ledger::set_node(const sched::NodeFacts& facts) {
@@ -52,7 +58,7 @@ void Ledger::set_network(const model::Network& network) {
 sched::Capacity& Ledger::empty_cluster() {
   if (empty_) return *empty_;
   empty_.emplace();
-  for (uint32_t id = 0; id < capacity_.id_limit(); ++id) {
+  for (uint32_t id = 0; id < capacity_.versions().size(); ++id) {
     const sched::NodeAccount* account = capacity_.node(base::NodeId(id));
     if (account == nullptr) continue;
     sched::NodeFacts facts = account->facts;

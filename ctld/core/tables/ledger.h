@@ -39,6 +39,9 @@ class Ledger {
   /// `is_leaving`: it was told to go, so that what it holds can be counted on.
   void expect_end(base::JobId holder, base::Time when, bool is_leaving);
 
+  /// Nobody gets what it leaves of a GPU any more.
+  void set_own_gpu(base::JobId holder);
+
   void set_node(const sched::NodeFacts& facts);
   void remove_node(base::NodeId node);
   void set_partition(const sched::PartitionFacts& facts);

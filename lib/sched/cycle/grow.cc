@@ -221,6 +221,13 @@ void grow_gangs(Session& session) {
     if (!g.group.decisions.empty() && !is_taken(session, id)) session.plan.groups.push_back(std::move(g.group));
 }
 
+namespace {
+
+/// Leaves of the tree of quotas, and partitions in which some of their jobs wait.
+using Waiting = std::set<std::pair<uint32_t, std::string>>;
+
+/// The extensions within the guarantees for which there would be a place now, of gangs of QOS that let nobody wait;
+/// they are left in the trial. Ids are given anew afterwards.
 std::vector<std::pair<PendingJob, model::Allocation>> next_extensions(Session& session, const Waiting& waiting) {
   std::vector<std::pair<PendingJob, model::Allocation>> out;
   const JobId first = session.next_extension;
@@ -238,6 +245,26 @@ std::vector<std::pair<PendingJob, model::Allocation>> next_extensions(Session& s
   }
   session.next_extension = first;
   return out;
+}
+
+}  // namespace
+
+void keep_places_for_growth(Session& session) {
+  const QuotaTree& tree = session.quotas().tree();
+  if (tree.is_flat() || session.view.policy().reclaim == Reclaim::kNone || session.view.gangs().empty()) return;
+  const Trial::Mark mark = session.trial.mark();
+  const uint64_t spent = session.plan.placements;
+  for (JobId part : session.victims.leaving(session))
+    if (!session.trial.is_evicted(part)) session.trial.let_leave(part);
+  Waiting waiting;
+  for (const auto& [key, job_class] : session.queue.classes())
+    for (const std::string& name : job_class.shape().partitions)
+      waiting.emplace(tree.leaf_of(job_class.shape().qos), name);
+  const auto kept = next_extensions(session, waiting);
+  session.trial.rollback(mark);
+  session.plan.placements = spent;  // what is spent here would be missing in each pass where it is used, in growth
+  // Borrowers see it, those within their guarantee do not.
+  for (const auto& [job, allocation] : kept) session.backfill.keep(job, FutureStart{session.now, allocation}, false);
 }
 
 }  // namespace gw::sched

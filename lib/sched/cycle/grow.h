@@ -4,22 +4,16 @@
 // borrowers as a job does that waits (rule 5).
 #pragma once
 
-#include <set>
-#include <utility>
-#include <vector>
-
 #include "sched/cycle/session.h"
 
 namespace gw::sched {
 
-/// Leaves of the tree of quotas, and partitions in which some of their jobs wait.
-using Waiting = std::set<std::pair<uint32_t, std::string>>;
-
 /// Evenly: extension by extension, those first that hold the least of what they are due.
 void grow_gangs(Session& session);
 
-/// The extensions within the guarantees for which there would be a place now, of gangs of QOS that let nobody wait;
-/// they are left in the trial. Ids are given anew afterwards.
-std::vector<std::pair<PendingJob, model::Allocation>> next_extensions(Session& session, const Waiting& waiting);
+/// Places of extensions of elastic gangs within their guarantee, for which no place is stored while others leave for
+/// them. What those who were told to go leave is kept from borrowers, anew in each pass, until it is taken; others
+/// within their guarantee may take it, and whoever lacks it then takes from borrowers again.
+void keep_places_for_growth(Session& session);
 
 }  // namespace gw::sched

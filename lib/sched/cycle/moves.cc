@@ -45,6 +45,7 @@ bool place_again(Session& session, const Served& served, JobId mover, Group& gro
   if (!placement.allocation ||
       !session.trial.place(mover, partition, *placement.allocation, session.now, session.now + length))
     return false;
+  if (running.request.own_gpu) session.trial.set_own_gpu(mover);
   session.trial.count(holder);
   group.decisions.emplace_back(Start{mover, partition, std::move(*placement.allocation), limit});
   return true;

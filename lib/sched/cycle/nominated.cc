@@ -103,6 +103,7 @@ bool start_parts(Session& session, const Parts& parts, Duration length, Group& g
       session.trial.rollback(mark);
       return false;
     }
+    if (part.request.own_gpu) session.trial.set_own_gpu(part.id);
     group.decisions.emplace_back(std::move(start));
   }
   return true;

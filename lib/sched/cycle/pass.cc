@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "sched/cycle/attempts.h"
+#include "sched/cycle/company.h"
 #include "sched/cycle/grow.h"
-#include "sched/cycle/kept_places.h"
 #include "sched/cycle/patience.h"
 #include "sched/cycle/reasons.h"
 #include "sched/cycle/start.h"
@@ -31,6 +31,7 @@ Pass::Pass(ClusterView& view, Time now, const Budget& budget)
 
 Plan Pass::run() {
   open();
+  part_company(session_);
   start_nominated(session_);
   keep_places_for_growth(session_);
   serve_queue();

@@ -52,6 +52,8 @@ struct PlannedStart {
   std::vector<std::string> nodes;
   bool operator==(const PlannedStart&) const = default;
 };
+/// Preempt::rule by which those who share a GPU are parted: for one that runs (company.h).
+constexpr int kCompanyRule = 14;
 /// Take this running job off; it waits again. Or this extension of an elastic gang, which continues without it.
 struct Preempt {
   JobId job;

@@ -168,6 +168,7 @@ class Yielders {
   void start_again(const std::set<JobId>& without) {
     without_.insert(without.begin(), without.end());
     given_up_.clear();
+    stand_.clear();
     pool_ = at_ = 0;
   }
 
@@ -179,7 +180,10 @@ class Yielders {
         // Whoever asks thousands pays for it like one who looks at many nodes.
         if (++asked_ % kAskedInAStep == 0) ++session_.plan.placements;
         if (!yields_now(running, leaves_[pool_])) continue;
-        if (order_.needs().holdings) given_up_[running.job.uid] += session_.standings.held_by(running.job.id);
+        if (order_.needs().holdings) {
+          given_up_[running.job.uid] += session_.standings.held_by(running.job.id);
+          stand_.erase({leaves_[pool_], running.job.uid});
+        }
         return running.job.id;
       }
     }
@@ -199,6 +203,11 @@ class Yielders {
   std::set<JobId> in_place_;  // of one that resumes: who is on its nodes
   std::set<JobId> without_;
   std::map<uint32_t, Held> given_up_;  // by those who were named already
+  /// Of the users' jobs at a leaf, without those: worked out once, and not for each of thousands.
+  struct Stand {
+    double held_by_user = 0, dominant_share = 0;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, Stand> stand_;
   size_t pool_ = 0, at_ = 0;
   uint64_t asked_ = 0;
   static constexpr uint64_t kAskedInAStep = 32;  // so many whether they yield
@@ -208,9 +217,18 @@ class Yielders {
     if (!in_place_.empty() && !in_place_.contains(other.id)) return false;
     if (other.priority > served_.job.priority || without_.contains(other.id)) return false;
     if (!order_.needs().holdings) return yields_to_it(known, leaf);
+    const auto [stand, is_new] = stand_.try_emplace({leaf, other.uid});
+    if (is_new) stand->second = stand_of(known, leaf);
     JobFacts running = known;
-    session_.standings.tell_pool(running, leaf, partition_.name, given_up_[other.uid]);
+    running.held_by_user = stand->second.held_by_user;
+    running.dominant_share = stand->second.dominant_share;
     return yields_to_it(running, leaf);
+  }
+
+  Stand stand_of(const JobFacts& known, uint32_t leaf) {
+    JobFacts told = known;
+    session_.standings.tell_pool(told, leaf, partition_.name, given_up_[known.job.uid]);
+    return {told.held_by_user, told.dominant_share};
   }
 
   bool yields_to_it(const JobFacts& running, uint32_t leaf) {

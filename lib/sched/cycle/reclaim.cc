@@ -95,10 +95,13 @@ class ReclaimSearch {
     return true;
   }
 
-  /// So many of its QOS were preempted lately that nobody else is for a job that borrows.
+  /// So much was taken from others in this round, or so many of its QOS were preempted lately, that nobody else is; the
+  /// latter for a job that borrows.
   bool is_bounded(const Candidate& c) {
-    if (served_.is_guaranteed || c.leaf == preemptor_.leaf || c.gang) return false;
-    const Time until = session_.victims.bounded_until(session_, session_.view.running().at(c.job)->qos);
+    if (c.leaf == preemptor_.leaf || c.gang) return false;
+    Time until = session_.victims.round_until(session_);
+    if (!served_.is_guaranteed)
+      until = std::max(until, session_.victims.bounded_until(session_, session_.view.running().at(c.job)->qos));
     if (session_.now >= until) return false;
     session_.change_at(until);
     return true;

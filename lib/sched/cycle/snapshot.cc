@@ -14,7 +14,7 @@ constexpr uint32_t kMaxNodeId = 1'000'000;
 
 void take_nodes(const Capacity& capacity, PassInput& out) {
   std::vector<const NodeAccount*> accounts;
-  for (uint32_t id = 1; id < capacity.id_limit(); ++id)
+  for (uint32_t id = 1; id < capacity.versions().size(); ++id)
     if (const NodeAccount* account = capacity.node(NodeId(id))) accounts.push_back(account);
   std::stable_sort(accounts.begin(), accounts.end(),
                    [](const NodeAccount* a, const NodeAccount* b) { return a->node_class->id < b->node_class->id; });
@@ -244,8 +244,8 @@ base::Result<std::unique_ptr<ClusterView>> restore_view(const PassInput& input) 
   for (const PendingJob& job : input.queue) apply(JobQueued{job});
   for (const Nomination& nomination : input.nominations) apply(NominationSet{nomination});
   for (const Time at : input.moves) apply(JobMoved{{}, at});
-  for (const auto& [qos, times] : input.preemptions)
-    for (const Time at : times) apply(JobPreempted{qos, at});
+  for (const auto& [qos, all] : input.preemptions)
+    for (const Preempted& what : all) apply(JobPreempted{qos, what});
   apply(UsageSet{input.usage, input.qos_usage});
   view->workload() = Workload::exact(input.workload);
   restore_cursor(input, *view);

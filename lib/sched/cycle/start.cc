@@ -41,6 +41,7 @@ bool place_part(Session& session, Served& served, const Component& part, const s
     return false;
   }
   if (!session.trial.place(part.id, partition, *placement.allocation, session.now, session.now + length)) return false;
+  if (part.request.own_gpu) session.trial.set_own_gpu(part.id);
   group.decisions.emplace_back(Start{part.id, partition, std::move(*placement.allocation), length});
   return true;
 }

@@ -73,6 +73,7 @@ void Trial::take_part(JobId part) {
 void Trial::give_part_back(JobId part, const Part& was) {
   (void)capacity_->allocate(part, was.holding.partition, was.allocation, was.holding.started, was.holding.expected_end,
                             true);
+  if (was.holding.own_gpu) capacity_->set_own_gpu(part);
 }
 
 void Trial::evict(JobId job) {

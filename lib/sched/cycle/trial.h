@@ -41,6 +41,8 @@ class Trial {
 
   /// A job, or a part of one, holds this. False: something of it is not free; nothing has changed.
   bool place(JobId id, const std::string& partition, const model::Allocation& allocation, Time from, Time until);
+  /// Nobody else gets what that placement leaves of a GPU.
+  void set_own_gpu(JobId placed) { capacity_->set_own_gpu(placed); }
   /// What was placed will end at another time.
   void set_end(JobId id, Time until);
   /// So much more is held and counted at a leaf of the tree of quotas (Quotas::start).

@@ -206,7 +206,9 @@ void VictimPool::count_preemptions(const Session& session, const Group& group) {
     const auto* p = std::get_if<Preempt>(&d);
     if (p == nullptr || !p->is_counted()) continue;
     const auto running = session.view.running().find(p->job);
-    if (running != session.view.running().end() && !running->second->gang) ++preempted_[running->second->qos];
+    if (running == session.view.running().end() || running->second->gang) continue;
+    ++preempted_[running->second->qos];
+    if (const auto* holder = session.view.quota().holder(p->job)) taken_ += holder->amounts[kGpu];
   }
 }
 
@@ -220,9 +222,25 @@ Time VictimPool::bounded_until(const Session& session, const std::string& qos) {
   const size_t in_pass = now == preempted_.end() ? 0 : now->second;
   if (in_pass >= most) return session.now + hour;
   if (before == session.view.preemptions().end()) return {};
-  const std::deque<Time>& times = before->second;
+  const std::deque<Preempted>& all = before->second;
   const size_t left = most - in_pass;
-  return times.size() < left ? Time{} : times[times.size() - left] + hour;
+  return all.size() < left ? Time{} : all[all.size() - left].when + hour;
+}
+
+Time VictimPool::round_until(const Session& session) {
+  const TakingRounds rounds = session.view.quota().share_policy().rounds();
+  if (rounds.length <= Duration{}) return {};
+  (void)covers(session);
+  const Time began{session.now.us - session.now.us % rounds.length.us};
+  if (!taken_before_) {
+    taken_before_ = 0;
+    for (const auto& [qos, all] : session.view.preemptions())
+      for (auto what = all.rbegin(); what != all.rend() && what->when >= began; ++what)
+        *taken_before_ += what->gpu_milli;
+  }
+  const double most = rounds.part * static_cast<double>(session.view.quota().capacity()[kGpu]);
+  const uint64_t taken = *taken_before_ + taken_;  // where there are no GPUs nothing ever is, and nobody waits for that
+  return taken == 0 || static_cast<double>(taken) < most ? Time{} : began + rounds.length;
 }
 
 Time VictimPool::latest_start(const Session& session) {

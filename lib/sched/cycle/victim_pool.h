@@ -41,6 +41,9 @@ class VictimPool {
   /// When jobs of this QOS may be preempted again for a job beyond its guarantee: not before, since so many were within
   /// the hour before, with those of this pass; the past: at once.
   base::Time bounded_until(const Session& session, const std::string& qos);
+  /// When anything may be taken from another QOS again: not before, since so much was in this round of the share
+  /// policy, with this pass; the past: at once.
+  base::Time round_until(const Session& session);
   /// Those that were told to go before this pass and still hold something.
   const std::vector<JobId>& leaving(const Session& session);
 
@@ -54,6 +57,8 @@ class VictimPool {
   std::optional<std::set<uint32_t>> with_extensions_;  // leaves
   std::optional<Covers> covers_;
   std::map<std::string, uint32_t> preempted_;  // in this pass, by QOS
+  std::optional<uint64_t> taken_before_;       // in this round, before this pass: thousandths of GPUs
+  uint64_t taken_ = 0;                         // in this pass
   size_t labelled_groups_ = 0;                 // of the plan, that are in the labels
 
   void list(const Session& session);

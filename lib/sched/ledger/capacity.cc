@@ -28,6 +28,7 @@ PartitionFacts facts_of(const model::Partition& p) {
   facts.default_cpus_per_gpu = p.default_cpus_per_gpu;
   facts.cores_per_gpu_kept = p.cores_per_gpu_kept;
   facts.allow_shared_gpus = p.allow_shared_gpus;
+  facts.min_shared_rate = p.min_shared_rate;
   facts.share_suspended_gpus = p.share_suspended_gpus;
   facts.fit = p.fit;
   facts.consolidate = p.consolidate;
@@ -180,6 +181,14 @@ std::map<uint32_t, uint32_t> shared_use(const std::vector<Occupant>& occupants) 
   return use;
 }
 
+/// GPUs of which nobody gets what is left.
+base::IndexSet owned_gpus(const std::vector<Occupant>& occupants) {
+  base::IndexSet out;
+  for (const Occupant& o : occupants)
+    if (o.own_gpu) out |= o.gpus;
+  return out;
+}
+
 uint64_t memory_held(const std::vector<Occupant>& occupants) {
   uint64_t held = 0;
   for (const Occupant& o : occupants) held += o.mem_mb;
@@ -198,8 +207,10 @@ FreeResources free_beside(const std::vector<Occupant>& occupants, const NodeFact
     room.gpus -= o.gpus;
     room.gres.take(o.gres);
   }
+  const base::IndexSet owned = owned_gpus(occupants);
   for (const auto& [gpu, used] : shared_use(occupants))
-    if (facts.gpus.contains(gpu) && used < model::kWholeGpu) room.shared.push_back({gpu, model::kWholeGpu - used});
+    if (facts.gpus.contains(gpu) && used < model::kWholeGpu && !owned.contains(gpu))
+      room.shared.push_back({gpu, model::kWholeGpu - used});
   const uint64_t held = memory_held(occupants);
   room.mem_mb = facts.mem_mb > held ? facts.mem_mb - held : 0;
   return room;
@@ -268,6 +279,18 @@ base::Status Capacity::allocate(JobId job, const std::string& partition, const m
   jobs_with_end_ += expected_end != base::Time::never();
   holdings_[job] = std::move(holding);
   return {};
+}
+
+void Capacity::set_own_gpu(JobId job) {
+  const auto it = holdings_.find(job);
+  if (it == holdings_.end()) return;
+  it->second.own_gpu = true;
+  for (NodeId id : it->second.nodes) {
+    NodeAccount* account = find(id);
+    if (account == nullptr) continue;
+    for (Occupant& o : account->occupants) o.own_gpu |= o.job == job;
+    recount(*account);
+  }
 }
 
 void Capacity::release(JobId job, NodeId node) {

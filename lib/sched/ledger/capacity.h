@@ -61,6 +61,7 @@ struct PartitionFacts {
   uint32_t default_cpus_per_gpu = 0;
   uint32_t cores_per_gpu_kept = 0;  ///< Cores kept back for each free GPU, at most cores / GPUs - 1.
   bool allow_shared_gpus = false;
+  uint32_t min_shared_rate = 0;           ///< Hundredths of its own rate that a job keeps beside others on a GPU.
   bool share_suspended_gpus = false;      ///< Others may use the GPUs of a job that is suspended.
   model::Fit fit = model::Fit::kDefault;  ///< kDefault: the policy's.
   /// Jobs are moved so that one that is blocked can start; kDefault: they are not.
@@ -98,6 +99,7 @@ struct Occupant {
   uint32_t gpu_milli = model::kWholeGpu;
   uint64_t mem_mb = 0;
   model::Gres gres = {};
+  bool own_gpu = false;  ///< What it leaves of a GPU nobody else gets.
 };
 
 /// A node with its account.
@@ -120,6 +122,7 @@ struct Holding {
   std::vector<NodeId> nodes;  ///< Those whose share is not yet released.
   base::Time started;
   base::Time expected_end;  ///< Time::never() without a limit.
+  bool own_gpu = false;     ///< As Occupant's.
 };
 
 class Capacity {
@@ -147,6 +150,10 @@ class Capacity {
   void release_all(JobId job);
   /// The job will end at `when`. Unknown job: nothing happens.
   void set_expected_end(JobId job, base::Time when);
+
+  /// From now on nobody gets what the job leaves of a GPU; who has a part of it already keeps that. Unknown job:
+  /// nothing happens.
+  void set_own_gpu(JobId job);
 
   /// Is all of it free? The error says what is not.
   base::Status check_free(const model::NodeShare& share) const;
@@ -178,10 +185,8 @@ class Capacity {
   /// After a trial: what it gave back had never been taken.
   void restore_gains(Gains gains) { gains_ = std::move(gains); }
   const model::Network& network() const { return network_; }
-  /// Changes with every change of a node's account; by node id.
+  /// Changes with every change of a node's account; by node id, up to the highest that there ever was.
   const std::vector<uint64_t>& versions() const { return versions_; }
-  /// Highest id + 1: for tables by node id.
-  uint32_t id_limit() const { return static_cast<uint32_t>(nodes_.size()); }
   /// Verifies the invariants of this file; the error names the first fault. For tests and snapshots.
   base::Status audit() const;
 

@@ -30,7 +30,7 @@ class Search {
         known_(known) {
     options_.against = Against::kLater;
     options_.only = &nodes_;
-    known_.nodes.resize(capacity.id_limit());
+    known_.nodes.resize(capacity.versions().size());
   }
 
   std::optional<FutureStart> run() {

@@ -73,7 +73,7 @@ class AmountInAll {
   }
   void add_to(Amounts& sum, const NodeAccount& account, const FreeResources& room, uint64_t nodes) const {
     uint64_t milli = uint64_t{filter_.usable_gpus(*account.node_class, room.gpus).size()} * model::kWholeGpu;
-    if (filter_.is_shared())
+    if (filter_.is_shared() && !request_.own_gpu)
       for (const SharedGpu& gpu : room.shared) milli += gpu.left;
     sum.gpu_milli += nodes * milli;
     sum.cpus += nodes * room.cores.size() * account.threads();

@@ -102,7 +102,7 @@ base::IndexSet NodeFilter::usable_gpus(const NodeClass& node_class, const base::
 uint32_t NodeFilter::count_gpus(const NodeClass& node_class, const FreeResources& room) const {
   if (request_.gpus == 0) return 0;
   uint32_t n = request_.gpu_type.empty() ? room.gpus.size() : usable_gpus(node_class, room.gpus).size();
-  if (!is_shared()) return n;
+  if (!is_shared() || request_.own_gpu) return n;
   for (const SharedGpu& s : room.shared) n += s.left >= request_.gpu_milli;
   return n;
 }

@@ -503,7 +503,7 @@ uint32_t Placer::shared_gpu(const FeasibleGroup& group, uint32_t tasks) const {
   const FreeResources& free = *group.free;
   std::vector<SharedGpu> options;
   for (const SharedGpu& s : free.shared)
-    if (s.left >= request_.gpu_milli) options.push_back(s);
+    if (s.left >= request_.gpu_milli && !request_.own_gpu) options.push_back(s);
   if (const uint32_t whole = free.gpus.next(0); whole != UINT32_MAX) options.push_back({whole, model::kWholeGpu});
   std::sort(options.begin(), options.end(), [](const SharedGpu& a, const SharedGpu& b) { return a.left < b.left; });
   uint32_t best = options.empty() ? UINT32_MAX : options.front().gpu;

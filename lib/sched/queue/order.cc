@@ -7,17 +7,17 @@
 #include "sched/queue/order_facts.h"
 
 namespace gw::sched {
-namespace builtin {
+namespace builtin::order {
 // Each is defined by GW_ORDER_PLUGIN in plugins/order/NAME.cc; the build lists these files.
-#define GW_IN_TREE_ORDER(order, ...) const OrderPlugin* order();
+#define GW_IN_TREE_ORDER(plugin_name, ...) const OrderPlugin* plugin_name();
 #include "in_tree_orders.inc"
 #undef GW_IN_TREE_ORDER
-}  // namespace builtin
+}  // namespace builtin::order
 
 namespace {
 
-constexpr OrderFactory kBuiltin[] = {
-#define GW_IN_TREE_ORDER(order, ...) builtin::order,
+constexpr const OrderPlugin* (*kBuiltin[])() = {
+#define GW_IN_TREE_ORDER(plugin_name, ...) builtin::order::plugin_name,
 #include "in_tree_orders.inc"
 #undef GW_IN_TREE_ORDER
 };
@@ -26,12 +26,12 @@ constexpr OrderFactory kBuiltin[] = {
 
 std::vector<std::string> order_names() {
   std::vector<std::string> out;
-  for (const OrderFactory factory : kBuiltin) out.emplace_back(factory()->name);
+  for (const auto factory : kBuiltin) out.emplace_back(factory()->name);
   return out;
 }
 
 base::Result<std::shared_ptr<const Order>> make_order(std::string_view name, const Weights& weights) {
-  for (const OrderFactory factory : kBuiltin)
+  for (const auto factory : kBuiltin)
     if (factory()->name == name) return factory()->make(weights);
   std::string hint = base::did_you_mean(name, order_names());
   if (hint.empty()) hint = "one of " + base::join(order_names(), ", ");

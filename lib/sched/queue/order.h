@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/plugin.h"
 #include "base/result.h"
 #include "sched/ledger/capacity.h"
 #include "sched/place/node_score.h"
@@ -25,10 +26,10 @@
 namespace gw::sched {
 
 /// Counts up with each change of this header or of what it shows.
-constexpr uint32_t kOrderInterface = 6;
+constexpr uint32_t kOrderInterface = 7;
 
-/// One named weight of the configuration's `order_weights`.
-using Weights = std::map<std::string, double>;
+/// The configuration's `order_weights`.
+using base::Weights;
 
 /// What an order may look at beside the job.
 struct OrderContext {
@@ -152,24 +153,14 @@ class Order {
   virtual const NodeScore* nodes() const { return nullptr; }
 };
 
-/// What the one exported function of a plug-in returns; lives as long as the process.
-struct OrderPlugin {
-  uint32_t interface_version;
-  const char* build_hash;
-  const char* name;
-  const char* version;  ///< Goes into snapshots: two plug-ins of one name and version decide alike.
-  /// Errors: a weight that the order does not know.
-  base::Result<std::shared_ptr<const Order>> (*make)(const Weights& weights);
-};
-/// Name of that function.
+using OrderPlugin = base::Plugin<Order>;
+/// Name of the function that a plug-in exports.
 constexpr const char* kOrderFactory = "gangway_order_plugin";
-using OrderFactory = const OrderPlugin* (*)();
 
 /// OrderPlugin::make of an order without weights.
 template <typename T>
 base::Result<std::shared_ptr<const Order>> make_plain(const Weights& weights) {
-  if (!weights.empty()) return base::invalid("this order has no weights, but got " + weights.begin()->first);
-  return std::make_shared<const T>();
+  return base::make_without_weights<Order, T>(weights);
 }
 
 /// Makes an order of a name: make_order(), or the loader of plug-ins.
@@ -183,29 +174,6 @@ std::vector<std::string> order_names();
 
 }  // namespace gw::sched
 
-// Names of the weights that an order takes: GW_ORDER_WEIGHTS(NAME, "age", ...) gives NAME_order::kWeightNames. A line
-// of its own: the build reads it, so that the configuration knows them, too.
-#define GW_ORDER_WEIGHTS(plugin_name, ...)                     \
-  namespace plugin_name##_order {                              \
-    constexpr std::string_view kWeightNames[] = {__VA_ARGS__}; \
-  }
-
-// Defines the exported function of a plug-in: GW_ORDER_PLUGIN(NAME, MAKE), NAME as a word. Linked into the scheduler
-// itself it gets a name of its own instead.
-#ifdef GW_ORDER_STATIC
-#define GW_ORDER_PLUGIN(plugin_name, make_order)                                                            \
-  namespace gw::sched::builtin {                                                                            \
-  const OrderPlugin* plugin_name();                                                                         \
-  const OrderPlugin* plugin_name() {                                                                        \
-    static constexpr OrderPlugin kPlugin{kOrderInterface, "", #plugin_name, GANGWAY_VERSION, (make_order)}; \
-    return &kPlugin;                                                                                        \
-  }                                                                                                         \
-  }
-#else
-#define GW_ORDER_PLUGIN(plugin_name, make_order)                                                                       \
-  extern "C" __attribute__((visibility("default"))) const ::gw::sched::OrderPlugin* gangway_order_plugin() {           \
-    static constexpr ::gw::sched::OrderPlugin kPlugin{::gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, #plugin_name, \
-                                                      GANGWAY_VERSION, (make_order)};                                  \
-    return &kPlugin;                                                                                                   \
-  }
-#endif
+// Defines the exported function of a plug-in: GW_ORDER_PLUGIN(NAME, MAKE), NAME as a word.
+#define GW_ORDER_PLUGIN(plugin_name, make_it) \
+  GW_PLUGIN_OF(order, ::gw::sched::Order, ::gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, plugin_name, make_it)

@@ -69,7 +69,8 @@ void write(Writer& w, const model::Request& r) {
   w.number(static_cast<uint64_t>(r.fit));
   w.number((r.mem_all ? 1U : 0U) | (r.mem_none ? 2U : 0U) | (r.exclusive ? 4U : 0U) | (r.nodes_given ? 8U : 0U) |
            (r.tasks_given ? 16U : 0U) | (r.elastic ? 32U : 0U) | (r.cpus_by_gpus ? 64U : 0U) |
-           (r.whole_cores ? 128U : 0U) | (r.overcommit ? 256U : 0U) | (r.contiguous ? 512U : 0U));
+           (r.whole_cores ? 128U : 0U) | (r.overcommit ? 256U : 0U) | (r.contiguous ? 512U : 0U) |
+           (r.own_gpu ? 1024U : 0U));
   w.number(r.least_version).number(r.min_tasks).number(r.exactly.size());
   for (const model::NodeShare& share : r.exactly)
     w.number(share.node.value).text(share.cores.text()).text(share.gpus.text()).number(share.gpu_milli);

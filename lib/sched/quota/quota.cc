@@ -119,6 +119,10 @@ void QuotaLedger::forget(JobId job) {
   holders_.erase(it);
 }
 
+void QuotaLedger::set_share_policy(std::shared_ptr<const SharePolicy> policy) {
+  share_policy_ = policy ? std::move(policy) : share_by_weight();
+}
+
 void QuotaLedger::set_past(double strength, const std::map<std::string, double>& use) {
   constexpr uint64_t kMost = uint64_t{1} << 62;  // a hundred million GPUs for a year
   past_ = {};
@@ -189,7 +193,8 @@ void Quotas::want(const QuotaLedger& ledger, uint32_t leaf, const Quantities& wi
 void Quotas::share_out(const QuotaLedger& ledger, std::vector<Quantities> demand) {
   for (uint32_t s = 0; s < demand.size(); ++s)
     if (tree_->qos(s).children.empty()) add_to(demand[s], tally_.held[s]);
-  shares_ = std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand, ledger.past()));
+  shares_ =
+      std::make_shared<const Shares>(divide(*tree_, ledger.capacity(), demand, ledger.past(), ledger.share_policy()));
   is_over_.assign(demand.size(), false);
   over_below_.assign(demand.size(), 0);
   for (uint32_t s = 0; s < demand.size(); ++s) set_over(s, is_over(s));
@@ -294,10 +299,9 @@ bool Quotas::stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) c
 bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities* victim) const {
   const QosNode &s = tree_->qos(qos), &o = tree_->qos(own);
-  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
   for (size_t r = 0; r < amounts.size(); ++r) {
     const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
-    if (matters && tally_.counted[qos][r] > due[r]) return true;
+    if (matters && tally_.counted[qos][r] > shares_->line(qos, r, by)) return true;
   }
   return false;
 }
@@ -305,10 +309,9 @@ bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Rec
 bool Quotas::would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                             const Quantities& victim) const {
   const QosNode &s = tree_->qos(qos), &o = tree_->qos(own);
-  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
   for (size_t r = 0; r < amounts.size(); ++r) {
     const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && victim[r] > 0;
-    if (matters && tally_.counted[qos][r] + victim[r] > due[r]) return true;
+    if (matters && tally_.counted[qos][r] + victim[r] > shares_->line(qos, r, by)) return true;
   }
   return false;
 }

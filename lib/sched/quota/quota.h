@@ -66,6 +66,7 @@ class QuotaLedger {
   const std::unordered_map<JobId, Holder>& holders() const { return holders_; }
   const Tally& tally() const { return tally_; }
   const Past& past() const { return past_; }
+  const SharePolicy& share_policy() const { return *share_policy_; }
   const Holder* holder(JobId job) const;
   /// Does anybody hold something, and no GPU?
   bool has_any_without_gpus() const { return without_gpus_ > 0; }
@@ -83,6 +84,8 @@ class QuotaLedger {
   void release(JobId job, const Quantities& amounts);
   /// It holds nothing any more; what was not released counts as released.
   void forget(JobId job);
+  /// How a surplus is divided; null: by weight.
+  void set_share_policy(std::shared_ptr<const SharePolicy> policy);
   /// What the jobs of each QOS have used, in GPU-seconds, and how much that counts (Policy::fairness_over_time).
   void set_past(double strength, const std::map<std::string, double>& use);
 
@@ -95,6 +98,7 @@ class QuotaLedger {
   std::map<JobId, std::pair<uint32_t, Quantities>> growth_;  // in waiting_, by leaf
   Tally tally_{tree_};
   Past past_;
+  std::shared_ptr<const SharePolicy> share_policy_ = share_by_weight();
 };
 
 /// What a limit or a guarantee stands in the way of.

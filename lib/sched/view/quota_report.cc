@@ -182,6 +182,13 @@ class Explainer {
                        gpus(shares.fair[qos][kGpu]));
   }
 
+  /// How far beyond what it is due somebody is left alone; empty: not at all.
+  std::string with_dead_zone() const {
+    const uint32_t milli = quotas_.shares().dead_zone_milli;
+    return milli == 0 ? std::string()
+                      : fmt::format(" with {:g} % more, the dead zone of scheduler.share", milli / 10.0);
+  }
+
   void say_standing() {
     out_.lines.push_back(fmt::format("their paths part at {}", tree_.words(parting_)));
     out_.lines.push_back(standing_of(own_));
@@ -300,7 +307,7 @@ class Explainer {
     if (!quotas_.stays_within(own_, one, by))
       return verdict({5, fmt::format("with one GPU more {} would be beyond its {}", tree_.words(own_), line)});
     if (!quotas_.is_above(other_, own_, one, by))
-      return verdict({5, fmt::format("{} is not above its {}", tree_.words(other_), line)});
+      return verdict({5, fmt::format("{} is not above its {}{}", tree_.words(other_), line, with_dead_zone())});
     if (!quotas_.may_take(asking_.leaf, one, other_, view_.policy().reclaim))
       return verdict({5, fmt::format("with the job {} would hold a larger part of its fair share than {}",
                                      tree_.words(own_), tree_.words(other_))});

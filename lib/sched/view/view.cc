@@ -67,13 +67,14 @@ struct ClusterView::Applier {
         view.capacity_.allocate(d.id, d.partition, d.allocation, d.started, d.expected_end, /*forced=*/true);
     GW_CHECK(placed.has_value());
     if (d.job) view.add_running(d.id, d.job);
+    if (d.job && d.job->request.own_gpu) view.set_own_gpu(d.id);
     view.hold(d.id, d.allocation);
     if (d.job) view.count_growth(d.job->gang ? d.job->gang : d.id);
   }
   void operator()(const JobPreempted& d) const {
-    std::deque<Time>& times = view.preemptions_[d.qos];
-    while (!times.empty() && times.front() + base::hours(1) <= d.when) times.pop_front();
-    times.push_back(d.when);
+    std::deque<Preempted>& all = view.preemptions_[d.qos];
+    while (!all.empty() && all.front().when + base::hours(1) <= d.what.when) all.pop_front();
+    all.push_back(d.what);
   }
   void operator()(const JobMoved& d) const {
     std::erase_if(view.moves_, [&](Time t) { return t + base::hours(1) <= d.when; });
@@ -98,6 +99,14 @@ struct ClusterView::Applier {
     }
     if (d.is_leaving) view.set_leaving(d.id);
   }
+  void operator()(const GpuOwned& d) const {
+    const auto running = view.running_.find(d.id);
+    if (running == view.running_.end()) return;
+    auto job = std::make_shared<PendingJob>(*running->second);
+    job->request.own_gpu = true;
+    running->second = std::move(job);
+    view.set_own_gpu(d.id);
+  }
   void operator()(const ShareReleased& d) const {
     if (const auto share = view.capacity_.share_of(d.id, d.node))
       view.quota_.release(d.id, view.quota_.tree().count(*share, view.capacity_));
@@ -105,6 +114,7 @@ struct ClusterView::Applier {
     if (view.capacity_.holdings().contains(d.id)) return;
     const auto job = view.running_.find(d.id);
     const JobId gang = job == view.running_.end() || !job->second->gang ? d.id : job->second->gang;
+    view.gpu_owners_.erase(d.id);
     view.remove_running(d.id);
     view.quota_.forget(d.id);
     view.count_growth(gang);
@@ -126,6 +136,7 @@ void ClusterView::set_policy(const Policy& policy) {
   orders_ = std::make_shared<const Orders>(policy_.order, policy_.pool_orders, policy_.order_weights, policy_.services,
                                            policy_.qos_orders);
   if (!policy_.order) policy_.order = *make_order("fifo_skip");
+  quota_.set_share_policy(policy_.share.policy);
   queue_.set_orders(orders_, splits_by_user());
   set_past();
   if (!has_same_licenses) set_tree(std::vector<model::Qos>(quota_.tree().list()));
@@ -189,6 +200,11 @@ void ClusterView::count_growth(JobId gang) {
                     quota_.tree().count_growth(job->second->request, most - std::min(most, present)));
 }
 
+void ClusterView::set_own_gpu(JobId id) {
+  capacity_.set_own_gpu(id);
+  gpu_owners_.insert(id);
+}
+
 void ClusterView::add_running(JobId id, std::shared_ptr<const PendingJob> job) {
   remove_running(id);
   if (job->preemptible) ++running_priorities_[job->priority];
@@ -224,7 +240,7 @@ void ClusterView::set_tree(const std::vector<model::Qos>& list) {
   const bool did_split = splits_by_user();
   quota_.set_tree(QuotaTree(list, policy_.licenses));
   if (splits_by_user() != did_split) queue_.set_orders(orders_, splits_by_user());
-  for (uint32_t id = 1; id < capacity_.id_limit(); ++id)
+  for (uint32_t id = 1; id < capacity_.versions().size(); ++id)
     if (const NodeAccount* account = capacity_.node(NodeId(id)))
       quota_.add_capacity(quota_.tree().count(account->facts));
   for (const auto& [key, job_class] : queue_.classes())

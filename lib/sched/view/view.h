@@ -38,6 +38,7 @@ struct Policy {
   /// the same plan.
   Duration grace = {};
   Reclaim reclaim = Reclaim::kFairShare;  ///< What one QOS may take back from another.
+  ChosenShare share = {};                 ///< How what nobody is guaranteed is divided among QOS.
   bool preempts = false;                  ///< Inside a QOS a higher submitted priority takes from a lower one.
   uint32_t moves_per_hour = 60;           ///< Most jobs that are moved so that others fit.
   /// Nodes of different state that are compared for one task before the best is taken; 0: all.
@@ -141,18 +142,28 @@ struct JobMoved {
   JobId id;
   Time when;
 };
-/// A job of this QOS was preempted by the rules of the quotas.
+/// A job was preempted by the rules of the quotas.
+struct Preempted {
+  Time when;
+  uint64_t gpu_milli = 0;  ///< That it held, all components.
+  bool operator==(const Preempted&) const = default;
+};
+/// One of this QOS.
 struct JobPreempted {
   std::string qos;
-  Time when;
+  Preempted what;
 };
 /// Those of the last hour, by QOS.
-using Preemptions = std::map<std::string, std::deque<Time>>;
+using Preemptions = std::map<std::string, std::deque<Preempted>>;
 /// The job will end at this time: its limit was changed, or it was told to go.
 struct EndExpected {
   JobId id;
   Time when;
   bool is_leaving = false;  ///< It was told to go.
+};
+/// Nobody gets what the job leaves of a GPU any more: beside others it was too slow.
+struct GpuOwned {
+  JobId id;
 };
 struct ShareReleased {
   JobId id;
@@ -174,7 +185,7 @@ struct UsageSet {
 
 using DeltaKind = std::variant<NodeSet, NodeRemoved, PartitionSet, PartitionRemoved, NetworkSet, PolicySet, JobQueued,
                                JobUnqueued, QosSet, NominationSet, JobPlaced, JobMoved, JobPreempted, RunningChanged,
-                               EndExpected, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
+                               EndExpected, GpuOwned, ShareReleased, ReservationSet, ReservationRemoved, UsageSet>;
 /// One change, numbered by the controller from 1 on without gaps.
 struct Delta {
   uint64_t epoch = 0;
@@ -206,6 +217,8 @@ class ClusterView {
   const std::map<JobId, std::shared_ptr<const PendingJob>>& running() const { return running_; }
   /// Running elastic gangs that are known to be, and of each the extensions above its smallest size.
   const std::map<JobId, std::set<JobId>>& gangs() const { return gangs_; }
+  /// Running jobs that have a part of a GPU of their own.
+  const std::set<JobId>& gpu_owners() const { return gpu_owners_; }
   /// The extensions of a gang; none for any other job.
   const std::set<JobId>& extensions_of(JobId gang) const;
   /// Tasks that a running elastic gang has now; those that were told to go do not count.
@@ -233,6 +246,7 @@ class ClusterView {
   void unqueue(JobId id);
   void drop_nomination(JobId id);
   void hold(JobId id, const model::Allocation& allocation);
+  void set_own_gpu(JobId id);
   void add_running(JobId id, std::shared_ptr<const PendingJob> job);
   void remove_running(JobId id);
   void set_leaving(JobId id);
@@ -248,6 +262,7 @@ class ClusterView {
   Preemptions preemptions_;
   std::map<JobId, std::shared_ptr<const PendingJob>> running_;
   std::map<JobId, std::set<JobId>> gangs_;
+  std::set<JobId> gpu_owners_;
   JobId next_extension_{kFirstHoldingId};
   std::map<int64_t, size_t> running_priorities_;  // how many of each, of those that can be preempted
   Workload workload_;

@@ -8,6 +8,7 @@
 
 #include "sched/place/place.h"
 #include "sim/engine/gangs.h"
+#include "sim/engine/pace.h"
 #include "sim/engine/runs.h"
 
 namespace gw::sim {
@@ -76,6 +77,7 @@ base::Status place_running(World& world, uint32_t job) {
     add_extension(world, job, world.view.next_extension(), extension);
   }
   record.first_allocation = record.allocation;
+  set_out(world, job, spec.running->started);  // it has had that size all the time
   return {};
 }
 

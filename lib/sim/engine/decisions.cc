@@ -52,7 +52,11 @@ base::Result<bool> on_decision(World& world, const sched::Preempt& preempt) {
   }
   const uint32_t job = is_suspended ? kept->second : preempt.job.value - 1;
   if (world.progress[job].is_leaving) return false;
-  if (preempt.is_counted()) world.tell(sched::JobPreempted{world.jobs[job].job.qos, world.now});
+  if (preempt.is_counted()) {
+    uint64_t held = world.records[job].allocation.total_gpu_milli();
+    for (const model::Allocation& part : world.records[job].components) held += part.total_gpu_milli();
+    world.tell(sched::JobPreempted{world.jobs[job].job.qos, {world.now, held}});
+  }
   if (preempt.is_move) world.tell(sched::JobMoved{preempt.job, world.now});
   const bool takes_turns = world.view.orders().takes_turns(world.records[job].partition);
   Going how = preempt.is_move ? Going::kMoved : preempt.is_suspended ? Going::kSuspended : Going::kPreempted;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "sim/engine/pace.h"
 #include "sim/engine/runs.h"
 #include "sim/engine/usage.h"
 
@@ -33,6 +34,7 @@ void resize(World& world, uint32_t job) {
   all.shares.clear();
   for (auto& [node, share] : shares) all.shares.push_back(std::move(share));
   change_rate(world, job, 1);
+  change_pace(world, job);
   const sched::PendingJob& facts = world.jobs[job].job;  // its service grows by more or less from now on
   world.tell(sched::RunningChanged{facts.id, std::make_shared<const sched::PendingJob>(facts)});
 }
@@ -55,8 +57,7 @@ void add_extension(World& world, uint32_t job, base::JobId extension, const mode
 void shrink(World& world, base::JobId extension, Duration grace) {
   const uint32_t job = world.ids.gang_of.at(extension);
   const Progress& progress = world.progress[job];
-  for (const model::NodeShare& share : progress.extensions.at(extension).shares)
-    world.records[job].given_back_milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+  world.records[job].given_back_milli += progress.extensions.at(extension).total_gpu_milli();
   if (grace <= Duration{}) return drop_extension(world, job, extension);
   ++world.changes;
   world.timetable.endings.push({world.now + grace, job, progress.run, true, extension});

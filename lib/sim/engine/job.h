@@ -18,6 +18,7 @@ struct SimJob {
   Duration work = base::kUnlimited;   ///< How long it runs if nothing ends it.
   bool tells_work = false;            ///< Orders are told how much of it is left,
   std::optional<Duration> told = {};  ///< as if that were all of it, where it says so itself.
+  sched::Stages stages = {};          ///< For rate models.
   bool has_overrun = false;           ///< It ran for longer than it told.
   bool saves_work = false;            ///< Preempted, it continues where it was.
   bool ends_preempted = false;        ///< Preempted, it does not come back.

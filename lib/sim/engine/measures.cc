@@ -2,16 +2,6 @@
 #include "sim/engine/measures.h"
 
 namespace gw::sim {
-namespace {
-
-uint64_t gpu_milli_of(const model::Allocation& allocation) {
-  uint64_t sum = 0;
-  for (const model::NodeShare& share : allocation.shares) sum += uint64_t{share.gpus.size()} * share.gpu_milli;
-  return sum;
-}
-
-}  // namespace
-
 void add_nodes(Measures& measures, const std::vector<sched::NodeFacts>& nodes) {
   for (const sched::NodeFacts& node : nodes) {
     measures.gpu_milli += uint64_t{node.gpus.size()} * model::kWholeGpu;
@@ -24,7 +14,7 @@ void add_nodes(Measures& measures, const std::vector<sched::NodeFacts>& nodes) {
 void count(Measures& measures, const model::Allocation& allocation, bool is_given) {
   const int64_t sign = is_given ? 1 : -1;
   Sample& current = measures.current;
-  current.busy_gpu_milli += static_cast<uint64_t>(sign * static_cast<int64_t>(gpu_milli_of(allocation)));
+  current.busy_gpu_milli += static_cast<uint64_t>(sign * static_cast<int64_t>(allocation.total_gpu_milli()));
   for (const model::NodeShare& share : allocation.shares) {
     current.busy_cpus += static_cast<uint64_t>(sign * static_cast<int64_t>(share.cpus));
     measures.touched.push_back(share.node);

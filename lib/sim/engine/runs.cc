@@ -6,6 +6,7 @@
 
 #include "sched/queue/orders.h"
 #include "sim/engine/admission.h"
+#include "sim/engine/pace.h"
 #include "sim/engine/suspension.h"
 #include "sim/engine/ties.h"
 #include "sim/engine/usage.h"
@@ -74,7 +75,7 @@ void give(World& world, base::JobId id, const model::Allocation& allocation, con
 void begin_run(World& world, uint32_t job, Duration limit) {
   Progress& progress = world.progress[job];
   progress.least = world.records[job].allocation;
-  progress.done = {};
+  progress.done = progress.done_work = {};
   run_from(world, job, world.records[job].started, limit);
   job_has_started(world, job);
   note_start(world, job);
@@ -87,9 +88,7 @@ void run_from(World& world, uint32_t job, Time since, Duration limit) {
   progress.is_leaving = progress.is_suspending = progress.is_turn_over = false;
   progress.size_since = progress.runs_since = since;
   progress.limit = limit;
-  const Duration left = progress.left == base::kUnlimited ? progress.left : progress.left + progress.cost;
-  const Duration run = std::min(limit, left);
-  if (run != base::kUnlimited) world.timetable.endings.push({std::max(since + run, kStart), job, progress.run, false});
+  set_out(world, job, since);
   change_rate(world, job, 1);
 }
 
@@ -115,13 +114,15 @@ void take_off(World& world, uint32_t job) {
   const SimJob& spec = world.jobs[job];
   Progress& progress = world.progress[job];
   const bool stood = record.is_suspended;
+  if (!stood) stop_pace(world, job);
   const Duration ran = stood ? Duration{} : world.now - progress.runs_since;
-  const Duration overhead = std::min(ran, progress.cost);
+  const Duration overhead = stood ? Duration{} : progress.cost - progress.pace.cost;
+  const Duration worked = stood ? Duration{} : progress.pace.worked;
   const bool keeps_work = !spec.ends_preempted && (world.keeps_work || spec.saves_work || progress.is_moving);
   if (progress.left != base::kUnlimited)
-    progress.left = keeps_work ? progress.left - (ran - overhead) : progress.left + progress.done;
+    progress.left = keeps_work ? progress.left - worked : progress.left + progress.done_work;
   account_for(world, job, keeps_work ? overhead : ran + progress.done);
-  progress.done = {};
+  progress.done = progress.done_work = {};
   leave_nodes(world, job);
   ++(std::exchange(progress.is_moving, false) ? record.moves : record.preemptions);
   if (!stood) {
@@ -143,8 +144,9 @@ void take_off(World& world, uint32_t job) {
 void end_run(World& world, uint32_t job) {
   const Progress& progress = world.progress[job];
   const Duration ran = world.now - progress.runs_since;
-  const bool is_cut = progress.left == base::kUnlimited || ran < progress.left + progress.cost;
-  account_for(world, job, std::min(ran, progress.cost));
+  stop_pace(world, job);
+  const bool is_cut = time_to_end(progress) > Duration{};
+  account_for(world, job, progress.cost - progress.pace.cost);
   note_end_of_run(world, job, ran);
   leave_nodes(world, job);
   --world.measures.current.running;
@@ -184,7 +186,7 @@ void account_for(World& world, uint32_t job, Duration lost) {
   struct Sum {
     uint64_t milli = 0, cpus = 0;
     void add(const model::Allocation& allocation) {
-      for (const model::NodeShare& share : allocation.shares) milli += uint64_t{share.gpus.size()} * share.gpu_milli;
+      milli += allocation.total_gpu_milli();
       cpus += allocation.total_cpus();
     }
     double gpus() const { return static_cast<double>(milli) / model::kWholeGpu; }
@@ -211,7 +213,9 @@ void drop_stale_endings(World& world) {
     const bool is_there = !top.extension || world.ids.gang_of.contains(top.extension);
     const Record& record = world.records[top.job];
     const bool holds = record.phase == Phase::kRunning || record.is_suspended;
-    if (is_there && holds && world.progress[top.job].run == top.run) return;
+    const Progress& progress = world.progress[top.job];
+    const bool is_last = top.is_eviction || top.pace == progress.pace.number;
+    if (is_there && holds && is_last && progress.run == top.run) return;
     endings.pop();
   }
 }

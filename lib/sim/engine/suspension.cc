@@ -8,6 +8,7 @@
 #include "model/suspension.h"
 #include "sched/queue/orders.h"
 #include "sim/engine/admission.h"
+#include "sim/engine/pace.h"
 #include "sim/engine/runs.h"
 #include "sim/engine/usage.h"
 
@@ -38,14 +39,16 @@ sched::PendingJob what_waits(const World& world, uint32_t job) {
 void stand_still(World& world, uint32_t job) {
   Record& record = world.records[job];
   Progress& progress = world.progress[job];
-  const Duration ran = world.now - progress.runs_since, overhead = std::min(ran, progress.cost);
+  stop_pace(world, job);
+  const Duration ran = world.now - progress.runs_since, overhead = progress.cost - progress.pace.cost;
   account_for(world, job, overhead);
   ++world.changes;
   change_rate(world, job, -1);
   const sched::PendingJob& facts = world.jobs[job].job;
   release(world, facts.id, record.allocation);
-  if (progress.left != base::kUnlimited) progress.left = progress.left - (ran - overhead);
+  if (progress.left != base::kUnlimited) progress.left = progress.left - progress.pace.worked;
   progress.done = progress.done + (ran - overhead);
+  progress.done_work = progress.done_work + progress.pace.worked;
   progress.cost = progress.cost - overhead;
   if (progress.limit != base::kUnlimited) progress.limit = std::max(progress.limit - ran, base::seconds(1));
   const bool is_turn_over = std::exchange(progress.is_turn_over, false);  // who takes turns is not preempted

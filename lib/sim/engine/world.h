@@ -37,6 +37,15 @@ struct EngineOptions {
   std::function<void(uint64_t left, Time now)> tell = {};
 };
 
+/// How far a run has got, at a speed that may change (pace.h).
+struct Pace {
+  double speed = 1;      ///< Work in a second, in seconds of work as it is told.
+  Time since;            ///< It has had that speed since then,
+  Duration cost = {};    ///< with so much of its restart before it,
+  Duration worked = {};  ///< and so much work of this run behind it.
+  uint32_t number = 0;   ///< Of the end that is told with it.
+};
+
 /// What only the engine knows of a job.
 struct Progress {
   Duration left;       ///< Of its work.
@@ -50,7 +59,10 @@ struct Progress {
   base::JobId kept_id = {};    ///< While it is suspended: under that id it holds what it keeps.
   Time runs_since;             ///< Its start, or when it went on last.
   Duration limit = {};         ///< What of the time limit was left then.
-  Duration done = {};          ///< Work of this run before that.
+  Duration done = {};          ///< Time that this run worked before that,
+  Duration done_work = {};     ///< and the work that it did in it.
+  Pace pace = {};
+  model::Progress told = {};  ///< What it tells of its rate, where its partition asks.
   double contention_at_submit = 0;
   Time size_since;          ///< An elastic gang has had its present size since then.
   model::Allocation least;  ///< What it started with: an elastic gang has its extensions beside that.
@@ -64,6 +76,7 @@ struct Ending {
   uint32_t run = 0;  ///< It is stale if the job has another run by now.
   bool is_eviction = false;
   base::JobId extension = {};  ///< Of an elastic gang: only this one must be gone.
+  uint32_t pace = 0;           ///< Of the end of its work: stale if the run has another pace by now (Pace::number).
   bool operator>(const Ending& o) const {
     return std::tie(at, job, run, extension) > std::tie(o.at, o.job, o.run, o.extension);
   }
@@ -74,8 +87,9 @@ struct Timetable {
   std::vector<uint32_t> arrivals;  ///< In order of time.
   size_t next_arrival = 0;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
-  Time timer = Time::never();  ///< When the scheduler wants to be called again.
-  Time last_event = kStart;    ///< A job arrived, or ended.
+  std::set<std::pair<Time, uint32_t>> reports = {};  ///< When who tells again how fast it is.
+  Time timer = Time::never();                        ///< When the scheduler wants to be called again.
+  Time last_event = kStart;                          ///< A job arrived, or ended.
 
   bool has_arrivals() const { return next_arrival < arrivals.size(); }
 };
@@ -130,6 +144,9 @@ struct Ties {
   std::priority_queue<Delay, std::vector<Delay>, std::greater<>> delays;  ///< When which condition is looked at again.
 };
 
+/// A GPU of which several jobs may have parts.
+using SharedGpuId = std::pair<base::NodeId, uint32_t>;
+
 struct World {
   World(const Cluster& facts, std::vector<SimJob> all, const EngineOptions& options);
 
@@ -149,7 +166,8 @@ struct World {
   UsageMeters usage;
   Measures measures;
   Estimates estimates;
-  uint64_t changes = 0;  ///< Arrivals, starts, ends, evictions so far.
+  std::map<SharedGpuId, std::set<uint32_t>> company = {};  ///< Who runs on which, if there is a rate model.
+  uint64_t changes = 0;                                    ///< Arrivals, starts, ends, evictions so far.
 
   /// The scheduler is told.
   void tell(sched::DeltaKind kind);

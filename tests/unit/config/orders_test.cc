@@ -1,5 +1,5 @@
 // The orders and weights that a configuration may name are those of the scheduler.
-#include "config/orders.h"
+#include "sched/queue/orders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,9 @@
 #include <set>
 
 #include "config/config.h"
-#include "sched/queue/orders.h"
+#include "config/plugins.h"
+#include "sched/policy/rate_model.h"
+#include "sched/policy/share_policy.h"
 
 namespace gw::config {
 namespace {
@@ -22,7 +24,7 @@ std::string text_of(const std::filesystem::path& path) {
 
 TEST(Orders, AreTheSchedulers) {
   std::vector<std::string> names;
-  for (const InTreeOrder& order : in_tree_orders()) names.emplace_back(order.name);
+  for (const InTreePlugin& order : in_tree_orders()) names.emplace_back(order.name);
   EXPECT_EQ(names, sched::order_names());
 }
 
@@ -49,7 +51,7 @@ TEST(Orders, AreDocumented) {
 
 TEST(Orders, WeightsAreTheSchedulers) {
   size_t weights = 0;
-  for (const InTreeOrder& order : in_tree_orders()) {
+  for (const InTreePlugin& order : in_tree_orders()) {
     const std::string name(order.name);
     for (const std::string_view weight : order.weights) {
       EXPECT_TRUE(sched::make_order(name, {{std::string(weight), 1}}).has_value()) << name << " " << weight;
@@ -62,6 +64,26 @@ TEST(Orders, WeightsAreTheSchedulers) {
       if (parts.size() > 1) EXPECT_THAT(order.weights, testing::Contains(part.name)) << name;
   }
   EXPECT_GE(weights, 7U);
+}
+
+/// The same of the other kinds.
+TEST(Policies, AreTheSchedulersAndDocumented) {
+  const std::string page = text_of(GW_SOURCE_DIR "/docs/policies.md");
+  const auto names_of = [&](std::span<const InTreePlugin> all) {
+    std::vector<std::string> out;
+    for (const InTreePlugin& one : all) {
+      out.emplace_back(one.name);
+      EXPECT_THAT(page, testing::HasSubstr("| `" + out.back() + "`"));
+      for (const std::string_view weight : one.weights)
+        EXPECT_THAT(page, testing::HasSubstr("`" + std::string(weight))) << one.name;
+    }
+    return out;
+  };
+  EXPECT_EQ(names_of(in_tree_shares()), sched::share_names());
+  EXPECT_EQ(names_of(in_tree_rates()), sched::rate_model_names());
+  for (const InTreePlugin& one : in_tree_shares())
+    for (const std::string_view weight : one.weights)
+      EXPECT_TRUE(sched::make_share(one.name, {{std::string(weight), 1}}).has_value()) << one.name << " " << weight;
 }
 
 }  // namespace

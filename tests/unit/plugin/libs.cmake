@@ -7,7 +7,7 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/largest.cc CONTENT "${CMAKE_MA
 
 add_library(order_fixtures INTERFACE)
 function(gw_order_fixture name source)
-  gw_order_plugin(${name} ${source})
+  gw_plugin(order ${name} ${source})
   set_target_properties(order_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/order_fixtures)
   add_dependencies(order_fixtures order_${name})
 endfunction()

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "plugin/policies.h"
 #include "sched/cycle/plan.h"
 #include "tests/unit/sched/cluster_builder.h"
 
@@ -63,7 +64,7 @@ TEST(Orders, SnapshotsTellTheWeights) {
 
 TEST(Orders, WhatDoesNotFitIsOneError) {
   const std::pair<const char*, const char*> cases[] = {
-      {"old_interface", "made for order interface 5, this program has 6"},
+      {"old_interface", "made for order interface 6, this program has 7"},
       {"other_build", "comes from another build (0123456789abcdef, not "},
       {"other_name", "calls itself \"plain\""},
       {"no_factory", "exports no gangway_order_plugin"},
@@ -103,8 +104,34 @@ TEST(Orders, WhatOthersCanWriteIsRefused) {
   fs::remove_all(dir);
 }
 
+TEST(Plugins, OfTheOtherKindsAreLoadedAndDecideAsThoseLinkedIn) {
+  const Folders folders({GW_ORDER_DIR});
+  EXPECT_EQ(folders.names(share_kind()), sched::share_names());
+  for (const std::string& name : sched::share_names()) {
+    const auto loaded = load_share(folders, name, {});
+    ASSERT_TRUE(loaded.has_value()) << loaded.error().text();
+    EXPECT_EQ(loaded->name, name);
+    EXPECT_EQ(loaded->version, GANGWAY_VERSION);
+    std::vector<sched::Side> sides = {{30, 100, 1, 0}, {10, 100, 3, 2}, {0, 5, 1, 0}}, same = sides;
+    loaded->policy->divide(90, sides, 0);
+    (*sched::make_share(name))->divide(90, same, 0);
+    for (size_t i = 0; i < sides.size(); ++i) EXPECT_EQ(sides[i].gets, same[i].gets) << name;
+  }
+  EXPECT_THAT(load_share(folders, "capacity", {{"dead", 1}}).error().text(), HasSubstr("unknown weight dead"));
+  EXPECT_THAT(load_share(folders, "capacty", {}).error().text(),
+              AllOf(HasSubstr("unknown share capacty: no share_capacty.so in "), HasSubstr("\"capacity\"?")));
+  EXPECT_EQ(folders.names(rate_kind()), sched::rate_model_names());
+  for (const std::string& name : sched::rate_model_names()) {
+    const auto loaded = load_rate_model(folders, name, {});
+    ASSERT_TRUE(loaded.has_value()) << loaded.error().text();
+    EXPECT_EQ((*loaded)->name(), name);
+    EXPECT_DOUBLE_EQ((*loaded)->rate({2, 8, 50}, {}), (*sched::make_rate_model(name))->rate({2, 8, 50}, {})) << name;
+  }
+  EXPECT_THAT(load_rate_model(folders, "capacity", {}).error().text(), HasSubstr("unknown rate capacity"));
+}
+
 TEST(Orders, AFileThatIsNoPluginIsRefused) {
-  EXPECT_THAT(load_order("/dev/null", "null").error().text(), HasSubstr("cannot be loaded"));
+  EXPECT_THAT(load_file(order_kind(), "/dev/null", "null").error().text(), HasSubstr("cannot be loaded"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cluster_builder.h"
 #include "sched/cycle/plan.h"
+#include "sched/policy/water_filling.h"
 
 namespace gw::sched {
 namespace {

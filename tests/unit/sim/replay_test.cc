@@ -46,7 +46,7 @@ TEST(Replay, WeightsAreThoseOfTheOptionAndOfTheOrderInForce) {
   Replayed r;
   r.trace = std::string(kHeader) + "first,0,100,8\nsmall,1,10,1\nlarge,2,10,8\n";
   r.options.order_weights = {{"size", 1000}};
-  EXPECT_THAT(r.run().error().text(), HasSubstr("--order-weights: this order has no weights, but got size"));
+  EXPECT_THAT(r.run().error().text(), HasSubstr("--order-weights: this plug-in has no weights, but got size"));
   r.options.order = "multifactor";
   EXPECT_EQ(seconds_of(r.result().engine->records()[2].started), 100);
   r.options.order_weights = {{"size", -1000}};

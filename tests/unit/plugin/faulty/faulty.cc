@@ -19,17 +19,17 @@ class NoNumber final : public gw::sched::Order {
     return facts.asked > 32 ? std::nan("") : 0;
   }
 };
-[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, "no_number",
-                                                          "1", gw::sched::make_plain<NoNumber>};
+[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{
+    {gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, "no_number", "1"}, gw::sched::make_plain<NoNumber>};
 #elif defined(GW_OLD_INTERFACE)
-[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{gw::sched::kOrderInterface - 1, GW_ORDER_BUILD_HASH,
-                                                          "old_interface", "1", gw::sched::make_plain<Plain>};
+[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{
+    {gw::sched::kOrderInterface - 1, GW_ORDER_BUILD_HASH, "old_interface", "1"}, gw::sched::make_plain<Plain>};
 #elif defined(GW_OTHER_BUILD)
-[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{gw::sched::kOrderInterface, "0123456789abcdef", "other_build",
-                                                          "1", gw::sched::make_plain<Plain>};
+[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{
+    {gw::sched::kOrderInterface, "0123456789abcdef", "other_build", "1"}, gw::sched::make_plain<Plain>};
 #else
-[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, "plain", "1",
-                                                          gw::sched::make_plain<Plain>};
+[[maybe_unused]] constexpr gw::sched::OrderPlugin kPlugin{
+    {gw::sched::kOrderInterface, GW_ORDER_BUILD_HASH, "plain", "1"}, gw::sched::make_plain<Plain>};
 #endif
 
 }  // namespace
@@ -37,11 +37,11 @@ class NoNumber final : public gw::sched::Order {
 #if defined(GW_NO_FACTORY)
 extern "C" __attribute__((visibility("default"))) const void* gangway_other_plugin() { return &kPlugin; }
 #elif defined(GW_NO_PLUGIN)
-extern "C" __attribute__((visibility("default"))) const gw::sched::OrderPlugin* gangway_order_plugin() {
+extern "C" __attribute__((visibility("default"))) const gw::base::PluginFacts* gangway_order_plugin() {
   return nullptr;
 }
 #else
-extern "C" __attribute__((visibility("default"))) const gw::sched::OrderPlugin* gangway_order_plugin() {
+extern "C" __attribute__((visibility("default"))) const gw::base::PluginFacts* gangway_order_plugin() {
   return &kPlugin;
 }
 #endif
