@@ -61,7 +61,9 @@ void part(Session& session, JobId job) {
 
 void part_company(Session& session) {
   for (const JobId job : session.view.gpu_owners()) {
-    const PartitionFacts* partition = session.capacity().partition(session.capacity().holdings().at(job).partition);
+    const auto holding = session.capacity().holdings().find(job);
+    if (holding == session.capacity().holdings().end()) continue;
+    const PartitionFacts* partition = session.capacity().partition(holding->second.partition);
     if (partition != nullptr && partition->min_shared_rate > 0) part(session, job);
   }
 }

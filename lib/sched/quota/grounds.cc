@@ -55,7 +55,7 @@ QosStood Exchange::stood(uint32_t qos) const {
 Reclaim Exchange::comparison(uint32_t own, uint32_t from, const Quantities& victim) const {
   const auto is_by = [&](Reclaim by) {
     return after_.stays_within(own, taking_.amounts, by) &&
-           after_.would_be_above(from, own, taking_.amounts, by, victim);
+           after_.is_beyond_due(from, own, taking_.amounts, by, victim, true);
   };
   if (is_by(Reclaim::kGuaranteed)) return Reclaim::kGuaranteed;
   if (taking_.policy == Reclaim::kFairShare && (victim[kGpu] > 0 || is_by(Reclaim::kFairShare)))

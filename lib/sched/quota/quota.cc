@@ -119,8 +119,8 @@ void QuotaLedger::forget(JobId job) {
   holders_.erase(it);
 }
 
-void QuotaLedger::set_share_policy(std::shared_ptr<const SharePolicy> policy) {
-  share_policy_ = policy ? std::move(policy) : share_by_weight();
+void QuotaLedger::set_share_policy(const std::shared_ptr<const SharePolicy>& policy) {
+  share_policy_ = policy ? policy : share_by_weight();
 }
 
 void QuotaLedger::set_past(double strength, const std::map<std::string, double>& use) {
@@ -296,24 +296,31 @@ bool Quotas::stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) c
   return true;
 }
 
-bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
-                      const Quantities* victim) const {
-  const QosNode &s = tree_->qos(qos), &o = tree_->qos(own);
-  for (size_t r = 0; r < amounts.size(); ++r) {
-    const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
-    if (matters && tally_.counted[qos][r] > shares_->line(qos, r, by)) return true;
+template <typename Line>
+bool Quotas::is_beyond(const Sides& sides, const Quantities* victim, bool is_back, const Line& line) const {
+  const QosNode &s = tree_->qos(sides.from), &o = tree_->qos(sides.own);
+  for (size_t r = 0; r < sides.amounts.size(); ++r) {
+    const bool matters =
+        sides.amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
+    if (matters && tally_.counted[sides.from][r] + (is_back ? (*victim)[r] : 0) > line(r)) return true;
   }
   return false;
 }
 
+bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
+                      const Quantities* victim) const {
+  return is_beyond({qos, own, amounts}, victim, false, [&](size_t r) { return shares_->line(qos, r, by); });
+}
+
 bool Quotas::would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                             const Quantities& victim) const {
-  const QosNode &s = tree_->qos(qos), &o = tree_->qos(own);
-  for (size_t r = 0; r < amounts.size(); ++r) {
-    const bool matters = amounts[r] > 0 && s.has_line[r] && o.has_line[r] && victim[r] > 0;
-    if (matters && tally_.counted[qos][r] + victim[r] > shares_->line(qos, r, by)) return true;
-  }
-  return false;
+  return is_beyond({qos, own, amounts}, &victim, true, [&](size_t r) { return shares_->line(qos, r, by); });
+}
+
+bool Quotas::is_beyond_due(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by, const Quantities& victim,
+                           bool is_back) const {
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
+  return is_beyond({qos, own, amounts}, &victim, is_back, [&](size_t r) { return due[r]; });
 }
 
 bool Quotas::could_stay_within(uint32_t qos, const Quantities& amounts, Reclaim by) const {

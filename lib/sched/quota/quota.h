@@ -85,7 +85,7 @@ class QuotaLedger {
   /// It holds nothing any more; what was not released counts as released.
   void forget(JobId job);
   /// How a surplus is divided; null: by weight.
-  void set_share_policy(std::shared_ptr<const SharePolicy> policy);
+  void set_share_policy(const std::shared_ptr<const SharePolicy>& policy);
   /// What the jobs of each QOS have used, in GPU-seconds, and how much that counts (Policy::fairness_over_time).
   void set_past(double strength, const std::map<std::string, double>& use);
 
@@ -172,13 +172,17 @@ class Quotas {
 
   /// Rule 5: does the QOS stay within what it is due, in what the job asks for? `by` is not kNone.
   bool stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) const;
-  /// Rule 5: does the QOS hold more than it is due of anything that the job asks for, `own` is due a part of, and the
-  /// victim, if there is one, holds some of?
+  /// Rule 5: does the QOS hold more than it is due, the dead zone included, of anything that the job asks for, `own` is
+  /// due a part of, and the victim, if there is one, holds some of?
   bool is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                 const Quantities* victim = nullptr) const;
   /// The same of a victim who is gone: would the QOS be above, with it alone back?
   bool would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities& victim) const;
+  /// The same without the dead zone: of one that was above before others of its were taken. `is_back`: the victim is
+  /// gone, and counts as if it were back.
+  bool is_beyond_due(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by, const Quantities& victim,
+                     bool is_back) const;
   /// Could it stay within what it is due, if nothing else of its own ran?
   bool could_stay_within(uint32_t qos, const Quantities& amounts, Reclaim by) const;
   /// Does what is left keep every QOS from `leaf` up to, without, `above` at its guarantee?
@@ -191,6 +195,13 @@ class Quotas {
   bool may_take_from_any(uint32_t preemptor, const Quantities& amounts, Reclaim reclaim) const;
 
  private:
+  /// Who is looked at, for whom, and what that asks for.
+  struct Sides {
+    uint32_t from = 0, own = 0;
+    const Quantities& amounts;
+  };
+  template <typename Line>
+  bool is_beyond(const Sides& sides, const Quantities* victim, bool is_back, const Line& line) const;
   const QuotaTree* tree_;
   std::shared_ptr<const Shares> shares_;
   Tally tally_;
