@@ -74,6 +74,7 @@ struct Settings {
   std::vector<model::Qos> qos;
   model::Network network;
   sched::Policy policy;
+  sched::PoolFilters filters;  ///< Of partitions that have one.
   base::Duration usage_half_life = base::hours(7 * 24);
   std::vector<std::pair<std::string, std::string>> entries;  ///< For `gcontrol show config`.
 };

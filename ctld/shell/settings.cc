@@ -105,6 +105,11 @@ base::Result<Settings> settings_of(const config::Config& config) {
   s.qos = config.qos;
   s.network = config.network;
   GW_TRY_STATUS(set_policy(config, s.policy));
+  const plugin::Folders folders(config.plugin_dirs);
+  GW_TRY(filters, sched::choose_filters(config.partitions, [&](const auto& name, const auto& weights) {
+           return plugin::load_filter(folders, name, weights);
+         }));
+  s.filters = std::move(filters);
   s.usage_half_life = config.usage_half_life;
   s.entries = config::entries(config);
   return s;

@@ -480,6 +480,13 @@ const Key<PartitionEntry> kPartitionKeys[] = {
       "scheduler.order_weights.",
       -kMaxWeight, kMaxWeight},
      [](PartitionEntry& e) -> Ref { return &e.p.order_weights; }},
+    {{"filter", Kind::kName, kLive,
+      "Which of its nodes a job may go on, beyond what it asks for: a filter of docs/policies.md, or the name of a "
+      "plug-in. Empty: all."},
+     [](PartitionEntry& e) -> Ref { return &e.p.filter; }},
+    {{"filter_weights", Kind::kWeights, kLive, "Weights of that filter by name. Those left out are its own.",
+      -kMaxWeight, kMaxWeight},
+     [](PartitionEntry& e) -> Ref { return &e.p.filter_weights; }},
     {{"quantum", Kind::kDuration, kLive,
       "So long a job runs at least before it makes room for one whose turn has come, where the order has turns. "
       "Empty: scheduler.quantum.",

@@ -30,4 +30,13 @@ std::span<const InTreePlugin> in_tree_rates() {
   return kRates;
 }
 
+std::span<const InTreePlugin> in_tree_filters() {
+  static const std::vector<InTreePlugin> kFilters = {
+#define GW_IN_TREE_FILTER(plugin_name, ...) {#plugin_name, {__VA_ARGS__}},
+#include "in_tree_filters.inc"
+#undef GW_IN_TREE_FILTER
+  };
+  return kFilters;
+}
+
 }  // namespace gw::config

@@ -18,5 +18,6 @@ struct InTreePlugin {
 std::span<const InTreePlugin> in_tree_orders();
 std::span<const InTreePlugin> in_tree_shares();
 std::span<const InTreePlugin> in_tree_rates();
+std::span<const InTreePlugin> in_tree_filters();
 
 }  // namespace gw::config

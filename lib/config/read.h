@@ -35,6 +35,7 @@ struct NamedPlugin {
 void check_order(const NamedPlugin& named, bool has_others, Problems& problems);
 /// Likewise a share policy.
 void check_share_policy(const NamedPlugin& named, bool has_others, Problems& problems);
+void check_filter(const NamedPlugin& named, bool has_others, Problems& problems);
 /// What `time_slice` is short for, among the keys of a partition.
 constexpr std::string_view kSaidByTimeSlice[] = {"order", "order_weights", "quantum", "share_suspended_gpus"};
 /// Carries that out. Mistakes: one of them is said, too.

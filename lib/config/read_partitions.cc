@@ -105,6 +105,11 @@ class PartitionReader {
       check_order({place_of(item, "order"), has_own ? entry.p.order : config_.order, place_of(item, "order_weights"),
                    entry.p.order_weights},
                   !config_.plugin_dirs.empty(), problems_);
+    if (!entry.p.filter.empty())
+      check_filter({place_of(item, "filter"), entry.p.filter, place_of(item, "filter_weights"), entry.p.filter_weights},
+                   !config_.plugin_dirs.empty(), problems_);
+    else if (!entry.p.filter_weights.empty())
+      problems_.error(place_of(item, "filter_weights"), "weights of no filter", "write `filter: NAME`, too");
     members_ += entry.p.nodes.size();
     if (is_full()) problems_.error(item, fmt::format("more than {} nodes in all partitions together", kMaxMembers));
     config_.partitions.push_back(std::move(entry.p));

@@ -130,6 +130,10 @@ void check_share_policy(const NamedPlugin& named, bool has_others, Problems& pro
   check_plugin("share policy", in_tree_shares(), named, has_others, problems);
 }
 
+void check_filter(const NamedPlugin& named, bool has_others, Problems& problems) {
+  check_plugin("filter", in_tree_filters(), named, has_others, problems);
+}
+
 const Value& place_of(const Value& root, std::string_view dotted) {
   std::string_view section = section_of(dotted);
   const Value* at = root.find(section.empty() ? dotted : section);

@@ -81,6 +81,8 @@ constexpr std::array<KindFacts, kKinds> kFacts = {{
      "have fewer sockets, cores of a socket or threads of a core than asked", "ask for fewer with -B"},
     {"apart", "has too few neighbours that could hold a part, too",
      "have too few neighbours that could hold a part, too", "without --contiguous it fits sooner"},
+    {"filter", "is kept for other jobs by the partition's filter", "are kept for other jobs by the partition's filter",
+     "name another --partition; gcontrol show partition tells of its filter"},
 }};
 
 constexpr std::array<std::string_view, 4> kScopes = {"job", "partition", "qos", "reservation"};
@@ -94,7 +96,7 @@ const KindFacts& facts_of(BlockerKind kind) {
 bool rules_nodes_out(const Blocker& b) {
   return (b.kind >= BlockerKind::kNodeList && b.kind <= BlockerKind::kNotEmpty) ||
          b.kind == BlockerKind::kOldNodeDaemon || b.kind == BlockerKind::kGres || b.kind == BlockerKind::kTmpDisk ||
-         b.kind == BlockerKind::kLayout || b.kind == BlockerKind::kApart;
+         b.kind == BlockerKind::kLayout || b.kind == BlockerKind::kApart || b.kind == BlockerKind::kFilter;
 }
 
 /// "3 have too few free GPUs"

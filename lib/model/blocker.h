@@ -74,8 +74,9 @@ enum class BlockerKind : uint8_t {
   kTmpDisk,
   kLayout,  ///< Sockets, cores of a socket, threads of a core.
   kApart,   ///< Too few of its neighbours could hold a part, too.
+  kFilter,  ///< The filter of the partition keeps it for other jobs.
 };
-constexpr BlockerKind kLastBlockerKind = BlockerKind::kApart;
+constexpr BlockerKind kLastBlockerKind = BlockerKind::kFilter;
 /// "gpus", "planned_start": as JSON has it.
 std::string_view name(BlockerKind kind);
 

@@ -109,6 +109,8 @@ struct Partition {
   std::string order = {};  ///< Which of its jobs is next: name of an order plug-in; empty: the cluster's order.
   std::map<std::string, double> order_weights = {};  ///< Of that order; empty: its own, or the cluster's.
   std::optional<base::Duration> quantum = {};        ///< Of jobs that take turns; nullopt: the cluster's.
+  std::string filter = {};  ///< Which nodes a job may go on: name of a filter plug-in; empty: all.
+  std::map<std::string, double> filter_weights = {};  ///< Of that filter; empty: its own.
   bool operator==(const Partition&) const = default;
 };
 

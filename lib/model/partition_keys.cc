@@ -45,6 +45,8 @@ constexpr PartitionKey kKeys[] = {
     {"grace", copy<&P::grace>, "jobs.kill_wait"},
     {"order", copy<&P::order>, "scheduler.order"},
     {"order_weights", copy<&P::order_weights>, "scheduler.order_weights"},
+    {"filter", copy<&P::filter>, ""},
+    {"filter_weights", copy<&P::filter_weights>, ""},
     {"quantum", copy<&P::quantum>, "scheduler.quantum"},
 };
 

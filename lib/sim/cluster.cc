@@ -177,8 +177,15 @@ Result<Cluster> build_cluster(const config::ScenarioCluster& written, const Load
   if (const auto fault = model::check_guarantees(uppermost, everything(cluster.nodes, cluster.qos)))
     cluster.warnings.push_back(fault->error.what);
   cluster.usage_half_life = written.policy.usage_half_life;
+  using Filter = base::Result<sched::ChosenFilter>;
+  GW_TRY(filters, sched::choose_filters(written.partitions, [&](const auto& name, const auto& weights) -> Filter {
+           GW_TRY(policy, makers.filter(name, weights));
+           return sched::ChosenFilter{name, weights, {}, std::move(policy)};
+         }));
   for (const model::Partition& p : written.partitions) {
     cluster.partitions.push_back(sched::facts_of(p));
+    if (const auto filter = filters.find(p.name); filter != filters.end())
+      cluster.partitions.back().filter = filter->second;
     model::Consolidate& consolidate = cluster.partitions.back().consolidate;
     const bool is_said = p.consolidate != model::Consolidate::kDefault;
     if (!is_said && written.policy.consolidate.value_or(false)) consolidate = model::Consolidate::kOn;

@@ -38,6 +38,7 @@ struct Makers {
   sched::MakeOrder order = sched::make_order;
   sched::MakeShare share = sched::make_share;
   sched::MakeRateModel rate = sched::make_rate_model;
+  sched::MakeFilter filter = sched::make_filter;
 };
 
 struct Cluster {

@@ -226,7 +226,8 @@ Result<sched::NodeFacts> node_from(const wire::SnapshotNode& w, const TopologyLi
 
 void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& partition) {
   const auto& [name, nodes, is_up, tier, max_nodes, max_time, exclusive, mem_per_cpu, mem_per_gpu, cpus_per_gpu,
-               cores_kept, shared, min_shared_rate, shares_suspended, fit, consolidate, grace, quantum] = partition;
+               cores_kept, shared, min_shared_rate, shares_suspended, fit, consolidate, grace, quantum, filter] =
+      partition;
   w->set_name(name);
   set_strings(w->mutable_nodes(), nodes);
   w->set_is_up(is_up);
@@ -245,6 +246,9 @@ void set_partition(wire::SnapshotPartition* w, const sched::PartitionFacts& part
   w->set_consolidate(static_cast<uint32_t>(consolidate));
   if (grace) w->set_grace_us(grace->us);
   if (quantum) w->set_quantum_us(quantum->us);
+  w->set_filter(filter.name);
+  w->set_filter_version(filter.version);
+  set_weights(w->mutable_filter_weights(), filter.weights);
 }
 
 Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
@@ -277,6 +281,8 @@ Result<sched::PartitionFacts> partition_from(const wire::SnapshotPartition& w) {
     GW_TRY(quantum, duration_from(w.quantum_us()));
     p.quantum = quantum;
   }
+  GW_TRY(filter_weights, weights_from(w.filter_weights()));
+  p.filter = {w.filter(), std::move(filter_weights), w.filter_version()};
   return p;
 }
 

@@ -279,6 +279,8 @@ constexpr FieldBound kPartition[] = {
     parts(36, "order_weights", 64, kOrderWeightBounds),
     length(37, "quantum_us", "Quantum"),
     u32(38, "min_shared_rate", 100, "MinSharedRate, in percent"),
+    text(39, "filter", kNameBytes),
+    parts(40, "filter_weights", 64, kOrderWeightBounds),
 };
 constexpr FieldBound kCreatePartition[] = {part(1, "partition", kPartitionBounds)};
 constexpr MessageBounds kCreatePartitionBounds = {"CreatePartitionRequest", {}, kCreatePartition};

@@ -24,6 +24,14 @@ tl::unexpected<base::Error> bad_number(const char* what, uint64_t value) {
                     std::string(what) + " has no meaning for number " + std::to_string(value));
 }
 
+void set_order_weights(google::protobuf::RepeatedPtrField<OrderWeight>* to, const std::map<std::string, double>& from) {
+  for (const auto& [name, value] : from) {
+    OrderWeight* weight = to->Add();
+    weight->set_name(name);
+    weight->set_value(value);
+  }
+}
+
 /// Where on and across the nodes. What has its default is left out, as old rows have it.
 void set_placing(Request* w, const model::Request& r) {
   if (r.gpu_milli != model::kWholeGpu) w->set_gpu_milli(r.gpu_milli);
@@ -284,11 +292,9 @@ Partition to_wire(const model::Partition& p) {
   w.set_lease_us(p.lease.us);
   if (p.grace) w.set_grace_us(p.grace->us);
   w.set_order(p.order);
-  for (const auto& [name, value] : p.order_weights) {
-    OrderWeight* weight = w.add_order_weights();
-    weight->set_name(name);
-    weight->set_value(value);
-  }
+  set_order_weights(w.mutable_order_weights(), p.order_weights);
+  w.set_filter(p.filter);
+  set_order_weights(w.mutable_filter_weights(), p.filter_weights);
   if (p.quantum) w.set_quantum_us(p.quantum->us);
   return w;
 }
@@ -330,6 +336,8 @@ base::Result<model::Partition> from_wire(const Partition& w) {
   if (w.has_grace_us()) p.grace = base::Duration{w.grace_us()};
   p.order = w.order();
   for (const OrderWeight& weight : w.order_weights()) p.order_weights[weight.name()] = weight.value();
+  p.filter = w.filter();
+  for (const OrderWeight& weight : w.filter_weights()) p.filter_weights[weight.name()] = weight.value();
   if (w.has_quantum_us()) p.quantum = base::Duration{w.quantum_us()};
   return p;
 }

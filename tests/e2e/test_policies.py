@@ -92,6 +92,32 @@ def test_a_pool_gets_another_policy_while_jobs_run(make_cluster):
         path.write_text(path.read_text().replace(wrong, "order: priority"))
 
 
+def test_nodes_are_kept_for_jobs_with_gpus(make_cluster):
+    cluster = make_cluster(nodes=4, config=POOLS)
+    first = cluster.submit(SLEEP, "-p", "pool2", "-c1")
+    cluster.wait_state(first, "RUNNING")
+    full = cluster.submit(SLEEP, "-p", "pool1", "--exclusive", "-N2")
+    cluster.wait_state(full, "RUNNING")
+    waits = cluster.submit(SLEEP, "-p", "pool1", "-c1")
+    path = (cluster.dir / "run").resolve() / "gangway.yaml"
+    path.write_text(path.read_text().replace("order: round_robin", "filter: gpu_jobs").replace("order: priority", "filter: gpu_jobs"))
+    assert "partitions.pool2.filter" in cluster.run("gcontrol", "reconfigure").stdout
+
+    done = cluster.run("gbatch", "-p", "pool2", "-c1", "--wrap", "true", check=False)
+    assert done.returncode == 1
+    assert "the filter gpu_jobs of partition pool2 keeps its nodes for jobs that ask for GPUs" in done.stderr, done.stderr
+    assert cluster.state(first) == "RUNNING", "who runs is not asked again"
+    cluster.run("gcancel", full)
+    told = "2 are kept for other jobs by the partition's filter"
+    wait_for(lambda: told in cluster.run("gangway", "why", waits).stdout, "the job that waits to be told")
+    cluster.wait_state(cluster.submit(SLEEP, "-p", "pool1", "--gpus=1"), "RUNNING")
+    assert " Filter=gpu_jobs" in " " + " ".join(cluster.run("gcontrol", "show", "partition", "pool2").stdout.split())
+
+    path.write_text(path.read_text().replace("filter: gpu_jobs", "order: round_robin", 1))
+    cluster.run("gcontrol", "reconfigure")
+    cluster.wait_state(waits, "RUNNING")
+
+
 LAS = QUICK + """
 scheduler: {order: las2d, order_weights: {queue_1: 0.01, queue_2: 0}, quantum: 1s}
 """

@@ -240,6 +240,8 @@ RC_GTEST_PROP(Convert, PartitionsRoundTrip, ()) {
   p.lease.us = micros();
   p.consolidate = static_cast<model::Consolidate>(number(4));
   if (coin()) p.grace = base::Duration{micros()};
+  p.filter = text();
+  if (coin()) p.filter_weights = {{"gpus", 0.5}, {"cpus", number() / 7.0}};
   auto after = wire::from_wire(wire::to_wire(p));
   RC_ASSERT(after.has_value());
   RC_ASSERT(*after == p);

@@ -148,6 +148,10 @@ class Scene {
     other.nodes = {"n4", "n2"};
     other.tier = pick(0, 2);
     if (one_in(2)) other.quantum = base::seconds(pick(1, 20));
+    if (one_in(2)) {
+      other.filter = {"least_part", {{"gpus", 0.25 * pick(1, 4)}}, "f", {}};
+      other.filter.policy = *sched::make_filter(other.filter.name, other.filter.weights);
+    }
     apply(sched::PartitionSet{main});
     apply(sched::PartitionSet{other});
     apply(sched::NetworkSet{*model::build_network({{"s0", {"n5", "n1", "n2"}, {}}, {"s1", {"n3", "n4"}, {}}}, {})});
@@ -217,6 +221,8 @@ std::unique_ptr<sched::ClusterView> restore(Snapshot& snapshot) {
     share.policy = *sched::make_share(share.name, share.weights);
   for (sched::PoolOrders* all : {&snapshot.input.policy.pool_orders, &snapshot.input.policy.qos_orders})
     for (auto& [name, own] : *all) own.order = *sched::make_order(own.name, own.weights);
+  for (sched::PartitionFacts& p : snapshot.input.partitions)
+    if (!p.filter.name.empty()) p.filter.policy = *sched::make_filter(p.filter.name, p.filter.weights);
   auto view = sched::restore_view(snapshot.input);
   RC_ASSERT(view.has_value());
   return std::move(*view);

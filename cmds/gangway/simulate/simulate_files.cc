@@ -40,6 +40,11 @@ sim::Makers makers_of(const SimulateOptions& options) {
   out.rate = [folders = folders_of(options)](std::string_view name, const sched::Weights& weights) {
     return plugin::load_rate_model(folders, name, weights);
   };
+  using Filter = Result<std::shared_ptr<const sched::FilterPolicy>>;
+  out.filter = [folders = folders_of(options)](std::string_view name, const sched::Weights& weights) -> Filter {
+    GW_TRY(chosen, plugin::load_filter(folders, name, weights));
+    return std::move(chosen.policy);
+  };
   return out;
 }
 

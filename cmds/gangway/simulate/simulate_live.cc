@@ -167,6 +167,12 @@ Result<Snapshot> load_snapshot(const client::Program& program, const SimulateOpt
     tell_other_version(program, "share policy " + share.name, share.version, chosen.version);
     share = std::move(chosen);
   }
+  for (sched::PartitionFacts& p : input.partitions) {
+    if (p.filter.name.empty()) continue;
+    GW_TRY(chosen, plugin::load_filter(folders_of(options), p.filter.name, p.filter.weights));
+    tell_other_version(program, "filter " + p.filter.name, p.filter.version, chosen.version);
+    p.filter = std::move(chosen);
+  }
   for (sched::PoolOrders* own : {&input.policy.pool_orders, &input.policy.qos_orders}) {
     for (auto& [name, pool] : *own) {
       GW_TRY(chosen, orders_of(options).choose(pool.name, pool.weights));

@@ -164,6 +164,8 @@ void publish_partition(Core& core, const model::Partition& p) {
   sched::PartitionFacts facts = sched::facts_of(p);
   if (facts.consolidate == model::Consolidate::kDefault) facts.consolidate = core.settings.consolidate;
   if (facts.grace) facts.grace = std::max(*facts.grace, base::seconds(1));
+  if (const auto filter = core.settings.filters.find(p.name); filter != core.settings.filters.end())
+    if (filter->second.name == p.filter) facts.filter = filter->second;  // else a command has made it anew
   core.ledger.set_partition(facts);
 }
 
@@ -205,11 +207,14 @@ void create_partition(Core& core, ConnId conn, const Caller& caller, const wire:
   if (done && core.partitions.all.contains(p.name))
     done = base::fail(ErrorCode::kConflict, "partition " + p.name + " exists already",
                       "change it with: gcontrol update PartitionName=" + p.name);
-  // An order is a program that the controller loads: that is not for a request to say.
+  // An order or a filter is a program that the controller loads: that is not for a request to say.
   if (done && (!given->order.empty() || !given->order_weights.empty()))
     done = base::invalid("a partition that a command makes has the cluster's order",
                          "give it one of its own in the configuration: partitions[].order");
   if (done) done = check_partition_values(core, p);
+  if (done && (!given->filter.empty() || !given->filter_weights.empty()))
+    done = base::invalid("a partition that a command makes has no filter",
+                         "give it one in the configuration: partitions[].filter");
   if (!done) return core.out.refuse(conn, request.id(), done.error());
   core.partitions.gone.erase(p.name);
   core.partitions.made[p.name] = p;

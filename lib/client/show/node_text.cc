@@ -161,6 +161,7 @@ std::string show_partition_text(const wire::Partition& p, ShowStyle style) {
     r.line()
         .put("Order", or_else(p.order(), "default"))
         .put("Quantum", p.has_quantum_us() ? base::format_duration({p.quantum_us()}) : "default");
+  if (!p.filter().empty()) r.line().put("Filter", p.filter());
   if (p.lease_us() != 0) r.line().put("Lease", base::format_duration({p.lease_us()}));
   r.end();
   return out;

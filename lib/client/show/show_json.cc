@@ -342,6 +342,7 @@ Json partition_object(const wire::Partition& p) {
           {"consolidate", model::name(static_cast<model::Consolidate>(
                               std::min(p.consolidate(), static_cast<uint32_t>(model::Consolidate::kDryRun))))},
           {"order", p.order().empty() ? Json(nullptr) : Json(p.order())},
+          {"filter", p.filter().empty() ? Json(nullptr) : Json(p.filter())},
           {"quantum", p.has_quantum_us() ? Json(static_cast<double>(p.quantum_us()) / 1e6) : Json(nullptr)},
           {"total_cpus", p.total_cpus()},
           {"total_nodes", p.total_nodes()},

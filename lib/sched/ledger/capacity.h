@@ -22,6 +22,7 @@
 #include "model/request.h"
 #include "sched/ledger/free_resources.h"
 #include "sched/ledger/gains.h"
+#include "sched/policy/filter_policy.h"
 
 namespace gw::sched {
 
@@ -69,9 +70,11 @@ struct PartitionFacts {
   std::optional<base::Duration> grace;  ///< Of jobs that are preempted, unless their QOS says; nullopt: the policy's.
   /// So long a job runs at least before it yields to another by turns; nullopt: the policy's.
   std::optional<base::Duration> quantum = {};
+  ChosenFilter filter = {};  ///< Which of its nodes a job may go on, beyond what it asks for.
 };
 
-/// What the scheduler knows of a partition. A draining one still starts what it has; an inactive or down one does not.
+/// What the scheduler knows of a partition, but for its filter. A draining one still starts what it has; an inactive or
+/// down one does not.
 PartitionFacts facts_of(const model::Partition& p);
 
 /// What the cluster has, for relating a job's size to it.

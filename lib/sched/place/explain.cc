@@ -243,6 +243,10 @@ base::Status refuse(const Capacity& capacity, const PartitionFacts& partition, c
                                                            base::printable(model::format_features(r.features))),
                                                feature_hint(capacity, partition, r)),
                                  model::kFeatureSentence);
+    case BlockerKind::kFilter:
+      return base::invalid(fmt::format("the filter {} of partition {} keeps its nodes for {}", partition.filter.name, p,
+                                       base::printable(partition.filter.policy->kept_for())),
+                           "name another --partition, or ask for that");
     case BlockerKind::kExcludedNode:
       return base::invalid(fmt::format("--exclude leaves no node of partition {}", p));
     case BlockerKind::kNodeList:
@@ -298,6 +302,8 @@ std::string lack_words(const Request& r, BlockerKind requirement, uint32_t nodes
       return fmt::format("{} them not so close together (--locality)", have);
     case BlockerKind::kGres:
       return fmt::format("{} {} (--gres)", nodes == 1 ? "lacks" : "lack", model::format_gres(r.gres));
+    case BlockerKind::kFilter:
+      return fmt::format("{} kept for other jobs by the partition's filter", nodes == 1 ? "is" : "are");
     case BlockerKind::kExcludedNode:
       return nodes == 1 ? "is excluded" : "are excluded";
     case BlockerKind::kNodeList:

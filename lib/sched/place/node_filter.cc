@@ -129,6 +129,22 @@ bool has_layout(const model::Request& r, const model::NodeTopology& node, uint32
 
 }  // namespace
 
+FilterJob NodeFilter::job_of_filter() const {
+  // Each of its other nodes has a task, too.
+  const uint32_t elsewhere = request_.nodes_given && request_.tasks_given ? std::max(request_.min_nodes, 1U) - 1 : 0;
+  const uint32_t tasks = std::max(most_tasks() - std::min(most_tasks(), elsewhere), least_tasks());
+  const uint64_t gpus =
+      request_.gpu_counting == GpuCounting::kPerJob ? request_.gpus : uint64_t{gpus_for(tasks, UINT32_MAX)};
+  FilterJob out;
+  out.is_whole_node = is_exclusive();
+  out.gpu_milli = gpus * (is_shared() ? request_.gpu_milli : model::kWholeGpu);
+  out.gpu_type = request_.gpu_type;
+  out.cpus = std::max<uint64_t>(uint64_t{tasks} * request_.cpus_per_task, gpus * request_.cpus_per_gpu);
+  out.cpus = std::max<uint64_t>(out.cpus, request_.min_cpus);
+  out.min_nodes = std::max(request_.min_nodes, 1U);
+  return out;
+}
+
 std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& facts, const NodeClass& node_class) const {
   if (!request_.features.empty() && !has_features(facts)) return BlockerKind::kFeatures;
   if (!facts.topology) return BlockerKind::kUnregisteredNode;
@@ -138,6 +154,10 @@ std::optional<BlockerKind> NodeFilter::failed_static_filter(const NodeFacts& fac
   if (is_shared() && !partition_.allow_shared_gpus) return BlockerKind::kGpuSharing;
   if (!has_layout(request_, *facts.topology, node_class.threads)) return BlockerKind::kLayout;
   if (request_.tmp_mb > facts.tmp_mb && facts.tmp_mb > 0) return BlockerKind::kTmpDisk;
+  if (const auto& filter = partition_.filter.policy;
+      filter && !filter->lets_on(job_of_filter(), {node_class.all_gpus, node_class.cores * node_class.threads,
+                                                   facts.mem_mb, facts.features}))
+    return BlockerKind::kFilter;
   return std::nullopt;
 }
 

@@ -83,6 +83,8 @@ class NodeFilter {
   mutable std::map<std::vector<std::string>, bool> features_;  // of nodes: do they meet the request?
 
   bool has_features(const NodeFacts& facts) const;
+  /// As the partition's filter is shown it.
+  FilterJob job_of_filter() const;
 };
 
 }  // namespace gw::sched

@@ -143,14 +143,15 @@ bool Permission::may_go_next(const Quotas& now, const Candidate& candidate, bool
   if (!is_outranked(p) && lends_cores(candidate, p)) return true;
   if (keeps_guarantees && !now.leaves_guarantees(candidate.leaf, p.at, candidate.amounts)) return false;
   return std::any_of(kModes.begin(), kModes.end(), [&](Reclaim mode) {
-    return is_in_force(mode, preemptor_.reclaim, candidate) && was_above(p, mode, candidate) &&
+    return is_in_force(mode, preemptor_.reclaim, candidate) && was_above(now, p, mode, candidate) &&
            now.is_beyond_due(p.from, p.own, preemptor_.amounts, mode, candidate.amounts, false);
   });
 }
 
-/// Before anybody was taken: who was above then may be brought down to what it is due, dead zone or not.
-bool Permission::was_above(const Parting& p, Reclaim mode, const Candidate& candidate) const {
-  return before_.is_above(p.from, p.own, preemptor_.amounts, mode, &candidate.amounts);
+/// Before anybody was taken: who was above then may be brought down to what it is due, dead zone or not. What is due is
+/// as it is now: the job that asks may not have waited before (sched/view/preemptors.h).
+bool Permission::was_above(const Quotas& now, const Parting& p, Reclaim mode, const Candidate& candidate) const {
+  return now.was_above(before_.tally(), p.from, p.own, preemptor_.amounts, mode, candidate.amounts);
 }
 
 bool Permission::allows(const Quotas& after, const std::vector<const Candidate*>& gone, const std::set<JobId>& with) {
@@ -215,7 +216,7 @@ bool Permission::is_ground(Reclaim mode, const Quotas& after, const Parting& p,
   if (!std::all_of(gone.begin(), gone.end(), is_in) || !after.stays_within(p.own, amounts, mode)) return false;
   const auto is_beyond = [&](const Candidate* c) {
     if (mode == Reclaim::kGuaranteed && lends_cores(*c, p)) return true;
-    return was_above(p, mode, *c) && after.is_beyond_due(p.from, p.own, amounts, mode, c->amounts, true);
+    return was_above(after, p, mode, *c) && after.is_beyond_due(p.from, p.own, amounts, mode, c->amounts, true);
   };
   if (!std::all_of(gone.begin(), gone.end(), is_beyond)) return false;
   if (mode != Reclaim::kFairShare) return true;

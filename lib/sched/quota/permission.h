@@ -131,7 +131,7 @@ class Permission {
   bool lends_cores(const Candidate& candidate, const Parting& parting) const;
   bool allows(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone,
               const std::set<JobId>& all);
-  bool was_above(const Parting& parting, Reclaim mode, const Candidate& candidate) const;
+  bool was_above(const Quotas& now, const Parting& parting, Reclaim mode, const Candidate& candidate) const;
   bool keeps_guarantees(const Quotas& after, const Parting& parting, const std::vector<const Candidate*>& gone) const;
   bool is_ground(Reclaim mode, const Quotas& after, const Parting& parting,
                  const std::vector<const Candidate*>& gone) const;

@@ -302,25 +302,30 @@ bool Quotas::is_beyond(const Sides& sides, const Quantities* victim, bool is_bac
   for (size_t r = 0; r < sides.amounts.size(); ++r) {
     const bool matters =
         sides.amounts[r] > 0 && s.has_line[r] && o.has_line[r] && (victim == nullptr || (*victim)[r] > 0);
-    if (matters && tally_.counted[sides.from][r] + (is_back ? (*victim)[r] : 0) > line(r)) return true;
+    if (matters && sides.tally.counted[sides.from][r] + (is_back ? (*victim)[r] : 0) > line(r)) return true;
   }
   return false;
 }
 
 bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities* victim) const {
-  return is_beyond({qos, own, amounts}, victim, false, [&](size_t r) { return shares_->line(qos, r, by); });
+  return is_beyond({qos, own, amounts, tally_}, victim, false, [&](size_t r) { return shares_->line(qos, r, by); });
 }
 
 bool Quotas::would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                             const Quantities& victim) const {
-  return is_beyond({qos, own, amounts}, &victim, true, [&](size_t r) { return shares_->line(qos, r, by); });
+  return is_beyond({qos, own, amounts, tally_}, &victim, true, [&](size_t r) { return shares_->line(qos, r, by); });
+}
+
+bool Quotas::was_above(const Tally& before, uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
+                       const Quantities& victim) const {
+  return is_beyond({qos, own, amounts, before}, &victim, false, [&](size_t r) { return shares_->line(qos, r, by); });
 }
 
 bool Quotas::is_beyond_due(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by, const Quantities& victim,
                            bool is_back) const {
   const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
-  return is_beyond({qos, own, amounts}, &victim, is_back, [&](size_t r) { return due[r]; });
+  return is_beyond({qos, own, amounts, tally_}, &victim, is_back, [&](size_t r) { return due[r]; });
 }
 
 bool Quotas::could_stay_within(uint32_t qos, const Quantities& amounts, Reclaim by) const {

@@ -179,6 +179,9 @@ class Quotas {
   /// The same of a victim who is gone: would the QOS be above, with it alone back?
   bool would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities& victim) const;
+  /// The same of one who was not gone `before`, by what is due now.
+  bool was_above(const Tally& before, uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
+                 const Quantities& victim) const;
   /// The same without the dead zone: of one that was above before others of its were taken. `is_back`: the victim is
   /// gone, and counts as if it were back.
   bool is_beyond_due(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by, const Quantities& victim,
@@ -199,6 +202,7 @@ class Quotas {
   struct Sides {
     uint32_t from = 0, own = 0;
     const Quantities& amounts;
+    const Tally& tally;
   };
   template <typename Line>
   bool is_beyond(const Sides& sides, const Quantities* victim, bool is_back, const Line& line) const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace gw::ctld::testing::obstacles {
@@ -24,6 +25,16 @@ Obstacle on_node(const std::string& name, BlockerKind kind, Obstructed::Other ot
               },
           .lift = [name](Obstructed& w, const std::string&) { w.end("its " + name); }};
 }
+
+/// Keeps everybody off nodes of a feature.
+class Kept final : public sched::FilterPolicy {
+ public:
+  std::string_view name() const override { return "kept"; }
+  bool lets_on(const sched::FilterJob&, const sched::FilterNode& node) const override {
+    return std::find(node.features.begin(), node.features.end(), "kept") == node.features.end();
+  }
+  std::string kept_for() const override { return "others"; }
+};
 
 void add_names(Obstacles& out) {
   out.push_back({.name = "node_list",
@@ -58,15 +69,19 @@ void add_names(Obstacles& out) {
                      }});
 }
 
-/// What a node is, or has never been.
-void add_makes(Obstacles& out) {
-  const auto all_but = [](auto change) {
-    return [change](Harbour& h, const std::string& node) {
-      for (auto& [name, config] : h.nodes) change(config, h.makes.at(name), name == node);
-    };
+using Config = model::NodeConfig;
+using Make = Harbour::Make;
+
+/// Changes each node; `change` is told whether it is the one.
+template <typename Change>
+auto all_but(Change change) {
+  return [change](Harbour& h, const std::string& node) {
+    for (auto& [name, config] : h.nodes) change(config, h.makes.at(name), name == node);
   };
-  using Config = model::NodeConfig;
-  using Make = Harbour::Make;
+}
+
+/// What a node is.
+void add_kinds(Obstacles& out) {
   out.push_back({.name = "features",
                  .kind = BlockerKind::kFeatures,
                  .needs = {"makes", "two nodes", "spec", "its place"},
@@ -88,6 +103,31 @@ void add_makes(Obstacles& out) {
                          u.mutable_gres()->set_gpus(2);
                        });
                      }});
+  out.push_back({.name = "filter",
+                 .kind = BlockerKind::kFilter,
+                 .needs_alone = {"configuration"},
+                 .needs = {"makes", "two nodes", "its place"},
+                 .build = all_but([](Config& c, Make&, bool is_it) {
+                   if (is_it) c.features.emplace_back("kept");
+                 }),
+                 .then =
+                     [](Obstructed& w, const std::string&) {
+                       w.reconfigure([](Settings& s) {
+                         s.partitions.front().filter = "kept";
+                         s.filters["main"] = {"kept", {}, {}, std::make_shared<const Kept>()};
+                       });
+                     },
+                 .lift =
+                     [](Obstructed& w, const std::string&) {
+                       w.reconfigure([](Settings& s) {
+                         s.partitions.front().filter.clear();
+                         s.filters.clear();
+                       });
+                     }});
+}
+
+/// What a node has, or has never been.
+void add_makes(Obstacles& out) {
   out.push_back({.name = "unregistered",
                  .kind = BlockerKind::kUnregisteredNode,
                  .needs = {"two nodes", "start"},
@@ -638,7 +678,7 @@ void add_parts(Obstacles& out) {
 Obstacles all_obstacles() {
   Obstacles out;
   for (const auto& add : {add_own, add_past, add_parts, add_limits, add_quotas, add_partition_obstacles, add_turns,
-                          add_reservations, add_names, add_makes, add_shares, add_places})
+                          add_reservations, add_names, add_kinds, add_makes, add_shares, add_places})
     add(out);
   for (Obstacle& o : out)
     if (o.gate >= Gate::kUnseen) o.needs.emplace_back("short queue");

@@ -239,6 +239,39 @@ TEST(Partitions, ARequestCannotNameAnOrder) {
   EXPECT_EQ(w.shown("made").name(), "");
 }
 
+TEST(Partitions, ARequestCannotNameAFilter) {
+  Pools w;
+  wire::Partition p = wire::to_wire(model::Partition{});
+  p.set_filter("gpu_jobs");
+  EXPECT_EQ(w.create({}, p).error().what(), "a partition that a command makes has no filter");
+  p.clear_filter();
+  p.add_filter_weights()->set_name("gpus");
+  EXPECT_TRUE(w.create({}, p).has_error());
+  EXPECT_EQ(w.shown("made").name(), "");
+}
+
+/// One of the same name that a command makes has nothing of it.
+TEST(Partitions, TheFilterOfTheFileGoesWithItsPartition) {
+  Pools w;
+  w.settings.partitions.front().filter = "gpu_jobs";
+  w.settings.filters["main"] = {"gpu_jobs", {}, {}, *sched::make_filter("gpu_jobs")};
+  w.reconfigure(w.settings);
+  model::Request cpus;
+  EXPECT_THAT(w.ask(1000, w.submission(cpus)).error().what(),
+              HasSubstr("the filter gpu_jobs of partition main keeps its nodes for jobs that ask for GPUs"));
+  EXPECT_EQ(w.shown("main").filter(), "gpu_jobs");
+  wire::ApiRequest gone, anew;
+  gone.mutable_delete_partition()->set_name("main");
+  ASSERT_FALSE(w.ask(0, gone).has_error());
+  wire::Partition& p = *anew.mutable_create_partition()->mutable_partition();
+  p.set_name("main");
+  p.add_nodes("n1");
+  p.set_is_default(true);
+  for (const char* key : {"nodes", "default"}) p.add_origins()->set_key(key);
+  ASSERT_FALSE(w.ask(0, anew).has_error());
+  EXPECT_EQ(w.ask(1000, w.submission(cpus)).error().what(), "") << "until the file is read again";
+}
+
 struct DryRun : Pools {
   JobId blocked, mover;
   DryRun() {

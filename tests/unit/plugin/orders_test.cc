@@ -128,6 +128,13 @@ TEST(Plugins, OfTheOtherKindsAreLoadedAndDecideAsThoseLinkedIn) {
     EXPECT_DOUBLE_EQ((*loaded)->rate({2, 8, 50}, {}), (*sched::make_rate_model(name))->rate({2, 8, 50}, {})) << name;
   }
   EXPECT_THAT(load_rate_model(folders, "capacity", {}).error().text(), HasSubstr("unknown rate capacity"));
+  EXPECT_EQ(folders.names(filter_kind()), sched::filter_names());
+  for (const std::string& name : sched::filter_names()) {
+    const auto loaded = load_filter(folders, name, {});
+    ASSERT_TRUE(loaded.has_value()) << loaded.error().text();
+    EXPECT_EQ(loaded->version, GANGWAY_VERSION);
+    EXPECT_EQ(loaded->policy->kept_for(), (*sched::make_filter(name))->kept_for());
+  }
 }
 
 TEST(Orders, AFileThatIsNoPluginIsRefused) {
