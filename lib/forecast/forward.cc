@@ -172,9 +172,14 @@ class Forward {
 
   void tell_preempted(const sched::Preempt& p) {
     const auto running = view_.running().find(p.job);
-    const sched::QuotaLedger::Holder* holder = view_.quota().holder(p.job);
-    if (p.is_counted() && running != view_.running().end() && !running->second->gang)
-      apply(sched::JobPreempted{running->second->qos, {now_, holder == nullptr ? 0 : holder->amounts[sched::kGpu]}});
+    if (!p.is_counted() || running == view_.running().end() || running->second->gang) return;
+    uint64_t gpu_milli = 0;
+    const auto add = [&](JobId part) {
+      if (const auto* holder = view_.quota().holder(part)) gpu_milli += holder->amounts[sched::kGpu];
+    };
+    add(p.job);
+    for (const sched::Component& part : running->second->components) add(part.id);
+    apply(sched::JobPreempted{running->second->qos, {now_, gpu_milli}});
   }
 
   void carry_out(const sched::Group& group) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/time.h"
+#include "model/company.h"
 
 namespace gw::model {
 
@@ -33,9 +34,7 @@ struct Progress {
   bool is_guess = false;  ///< The rate is worked out of the other size's: nothing has been told at this one.
   /// With k times the tasks it is k^(scaling / 100) times as fast; 100 where nothing is known.
   uint32_t scaling = 100;
-  uint64_t own_rate_milli = 0;  ///< The highest that it told while nobody else had a part of its GPU; 0: none.
-  base::Time slow_since;        ///< Beside others, slower than its partition lets it be; zero: it is not.
-  bool needs_own_gpu = false;   ///< It was so for long: nobody is put beside it any more.
+  Company company = {};  ///< What its pace said of those with whom it shares a GPU.
   bool operator==(const Progress&) const = default;
 };
 
@@ -94,6 +93,15 @@ inline Progress at_size(Progress p, uint32_t tasks) {
   return p;
 }
 
+/// Thousandths of steps a second since the report before; 0: that is not known.
+inline uint64_t pace_of(const Progress& before, const ProgressReport& report, base::Time now) {
+  if (report.rate_milli) return *report.rate_milli;
+  if (!report.step || !before.told || now <= before.told || *report.step < before.step) return 0;
+  const double seconds = static_cast<double>((now - before.told).us) / 1e6;
+  const double pace = static_cast<double>(*report.step - before.step) * 1e3 / seconds;
+  return static_cast<uint64_t>(std::llround(std::min(pace, static_cast<double>(kMostSteps))));
+}
+
 /// The same with a report more. The rate follows the steps told, and forgets half of what it was in a minute. `tasks`:
 /// of an elastic gang, those that it has; 0: it is none.
 inline Progress with_report(Progress p, const ProgressReport& report, base::Time now, uint32_t tasks = 0) {
@@ -118,24 +126,6 @@ inline Progress with_report(Progress p, const ProgressReport& report, base::Time
   p.of = report.of.value_or(p.of);
   p.told = now;
   expect_end(p, now);
-  return p;
-}
-
-/// So long a job has to be slow beside others before they are parted: an evaluation or a checkpoint is over by then.
-constexpr base::Duration kSlowFor = base::minutes(1);
-
-/// What its rate says of those with whom it shares a GPU. `least`: hundredths of its own rate that it is to keep.
-/// Once it needs a GPU of its own it does so for good.
-inline Progress beside_others(Progress p, bool has_others, uint32_t least, base::Time now) {
-  const bool is_known = p.rate_milli > 0 && !p.is_guess;
-  if (!has_others && is_known) p.own_rate_milli = std::max(p.own_rate_milli, p.rate_milli);
-  const double kept = static_cast<double>(p.own_rate_milli) * least / 100.0;
-  const bool is_slow = has_others && is_known && static_cast<double>(p.rate_milli) < kept;
-  if (!is_slow)
-    p.slow_since = {};
-  else if (!p.slow_since || p.slow_since > now)
-    p.slow_since = now;
-  p.needs_own_gpu |= is_slow && now - p.slow_since >= kSlowFor;
   return p;
 }
 

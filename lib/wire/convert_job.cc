@@ -261,9 +261,11 @@ void set_progress(JobStatus& w, const model::Progress& p) {
   to->set_scaling(p.scaling);
   to->set_expected_us(p.expected.us);
   to->set_saved_step(p.saved_step);
-  to->set_own_rate_milli(p.own_rate_milli);
-  to->set_slow_since_us(p.slow_since.us);
-  to->set_needs_own_gpu(p.needs_own_gpu);
+  to->set_own_rate_milli(p.company.own_rate_milli);
+  to->set_alone_since_us(p.company.alone_since.us);
+  to->set_alone_step(p.company.alone_step);
+  to->set_slow_since_us(p.company.slow_since.us);
+  to->set_needs_own_gpu(p.company.needs_own_gpu);
   if (p.allowed != base::kUnlimited) to->set_allowed_us(p.allowed.us);
   if (p.left != base::kUnlimited) to->set_left_us(p.left.us);
 }
@@ -324,9 +326,11 @@ model::Progress from_wire(const Progress& w) {
   if (w.has_scaling()) p.scaling = w.scaling();
   p.expected.us = w.expected_us();
   p.saved_step = bounded(w.saved_step());
-  p.own_rate_milli = bounded(w.own_rate_milli());
-  p.slow_since.us = w.slow_since_us();
-  p.needs_own_gpu = w.needs_own_gpu();
+  p.company.own_rate_milli = bounded(w.own_rate_milli());
+  p.company.alone_since.us = w.alone_since_us();
+  p.company.alone_step = bounded(w.alone_step());
+  p.company.slow_since.us = w.slow_since_us();
+  p.company.needs_own_gpu = w.needs_own_gpu();
   if (w.has_allowed_us()) p.allowed.us = std::max(w.allowed_us(), int64_t{0});
   if (w.has_left_us()) p.left.us = std::max(w.left_us(), int64_t{0});
   return p;

@@ -45,8 +45,8 @@ base::Result<std::shared_ptr<const SharePolicy>> make_capacity(const Weights& we
     return base::invalid("dead_zone is a part of what somebody is due: 0 to 1");
   if (!(of("per_round") > 0 && of("per_round") <= 1))
     return base::invalid("per_round is a part of the cluster's GPUs: above 0, and 1 at most");
-  if (!(of("round_seconds") >= 0 && of("round_seconds") <= 86'400))
-    return base::invalid("round_seconds is 0 (no bound) to 86400");
+  if (of("round_seconds") != 0 && !(of("round_seconds") >= 1 && of("round_seconds") <= 3'600))
+    return base::invalid("round_seconds is 0 (no bound), or 1 to 3600");
   const auto seconds = static_cast<int64_t>(of("round_seconds"));
   return std::make_shared<const CapacityShares>(static_cast<uint32_t>(of("dead_zone") * 1'000 + 0.5),
                                                 TakingRounds{base::seconds(seconds), of("per_round")});

@@ -78,6 +78,14 @@ touch told
 sleep 600"""
 
 
+# All of the group get the signals, as all processes of a job do.
+SAVES = """trap : TERM USR1 HUP
+{{ trap : TERM USR1 HUP; echo step 7/300; until [ -s {out} ]; do sleep 0.05; done
+  for s in USR1 HUP TERM; do kill -$s 0; done; echo saved; }} | gangway progress --read {job} > {out}
+echo "the reader: $?"
+"""
+
+
 def test_what_a_program_prints_tells_how_far_it_is(make_cluster):
     cluster = make_cluster(nodes=1)
     job = cluster.submit(PRINTS, "-t", "60", "-D", str(cluster.work), user=ALICE)
@@ -88,6 +96,10 @@ def test_what_a_program_prints_tells_how_far_it_is(make_cluster):
                        (["--read", "--pattern", "epoch"], "has no group"), (["--read", "--pattern", "("], "no regular expression")):
         wrong = cluster.run("gangway", "progress", *words, job, check=False)
         assert wrong.returncode == 1 and why in wrong.stderr
+    # What tells the job to save its work does not end the reader before the program has printed its last.
+    through = cluster.run("setsid", "-w", "sh", "-c", SAVES.format(job=job, out=cluster.work / "out"))
+    assert through.stdout == "the reader: 0\n", through.stderr
+    assert (cluster.work / "out").read_text() == "step 7/300\nsaved\n"
     # Nobody is there to be told: the output comes through all the same.
     cluster.kill("gctld")
     through = cluster.run("sh", "-c", f"printf 'step 4\nno end' | gangway progress --read {job}", env={"GANGWAY_TIMEOUT": "1"})

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "client/conn/connection.h"
 #include "cmds/gangway/shared/ask_controller.h"
 #include "cmds/gangway/shared/verbs.h"
 #include "cmds/gangway/verbs/progress_pipe.h"
@@ -25,13 +26,15 @@ const client::CommandDoc kDoc = {
     "how many "
     "steps are done (\"step 1200/10000\", \"iteration 7 of 90\"), every ten seconds at most. It ends when its input "
     "does, with "
-    "exit code 0 even if nobody could be told.\n\nWithout JOBID the job that this runs in is meant.",
+    "exit code 0 even if nobody could be told, and not at a signal that the program handles. A failure of the program "
+    "is that of the pipe only under `set -o pipefail`.\n\nWithout JOBID the job that this runs in is meant.",
     {{"0", "the controller knows; with --read: all was read and written"},
      {"1", "bad words, no such job, not yours, outside a job, not running, or no answer"}},
     {{"GANGWAY_JOB_ID", "the job, without JOBID"},
      {"SLURM_JOB_ID", "the same, where that is not set"},
      {"GANGWAY_CONF", "path of the configuration"}},
-    {{"gangway progress --step 1200 --of 10000", "in a job, after its 1200th step"},
+    {{"set -o pipefail", "in a script of bash, before such a pipe: the job fails if the program does"},
+     {"gangway progress --step 1200 --of 10000", "in a job, after its 1200th step"},
      {"python train.py | gangway progress --read", "in a job: what the program prints says it"},
      {"gangway progress --rate 3.2", "so many steps a second, measured by the job itself"}},
     {},
@@ -39,18 +42,32 @@ const client::CommandDoc kDoc = {
 
 /// Every so long at most.
 constexpr base::Duration kBetweenReports = base::seconds(10);
+/// For an answer: no job is to wait at its end for a controller that is away, and the next report says more.
+constexpr base::Duration kPatience = base::milliseconds(900);
+
+/// What tells a job to save its work, to go, or of anything else, goes to all of its processes. This one lives as long
+/// as the program whose lines it writes on, or that would die of a closed pipe while it saves.
+void outlive_signals() {
+  for (const int signo : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO,
+                          SIGXCPU, SIGPWR, SIGPIPE})
+    std::signal(signo, SIG_IGN);
+  for (int signo = SIGRTMIN; signo <= SIGRTMAX; ++signo) std::signal(signo, SIG_IGN);
+}
 
 /// Somebody who cannot be told is said once: it must not fill the job's output.
 int read_along(const Invocation& call, const std::string& pattern, uint32_t job) {
   auto lines = ProgressLines::make(pattern);
   if (!lines) return failed(call.program, lines.error());
-  std::signal(SIGPIPE, SIG_IGN);
+  const auto config = client::load_config();
+  if (!config) return failed(call.program, config.error());
+  outlive_signals();
+  client::Connection connection = client::open_connection(call.program, *config, kPatience);
   bool has_complained = false;
   const auto tell = [&](const wire::ProgressRequest& said) {
     wire::ApiRequest request;
     *request.mutable_progress() = said;
     request.mutable_progress()->set_job_id(job);
-    const auto reply = ask_controller(call.program, request);
+    const auto reply = connection.call(request);
     if (!reply && !std::exchange(has_complained, true)) client::print_error(call.program, reply.error());
   };
   const auto read = read_through(STDIN_FILENO, STDOUT_FILENO, std::move(*lines), kBetweenReports, tell);

@@ -48,25 +48,26 @@ void tell_scheduler(Core& core, const model::Job& job, const sched::PendingJob& 
   core.feed.tell(sched::RunningChanged{job.id, std::move(present)});
 }
 
-/// Does any other job have a part of a GPU of its?
+/// Does any other job compute on a GPU of its? What a suspended one keeps is held under an id that is no job's.
 bool shares_gpu(const Core& core, const model::Job& job) {
   for (const model::NodeShare& share : job.placed()->allocation.shares) {
     const sched::NodeAccount* node = core.ledger.capacity().node(share.node);
     if (node == nullptr || share.gpu_milli == model::kWholeGpu) continue;
     for (const sched::Occupant& o : node->occupants)
-      if (o.job != job.id && o.gpus.intersects(share.gpus)) return true;
+      if (o.job != job.id && core.jobs.find(o.job) != nullptr && o.gpus.intersects(share.gpus)) return true;
   }
   return false;
 }
 
 /// Beside others it may be too slow; then it has a GPU of its own from now on.
-void look_at_company(Core& core, model::Job& job) {
+void look_at_company(Core& core, model::Job& job, model::Pace pace) {
   const auto partition = core.partitions.all.find(job.placed()->partition);
   const uint32_t least = partition == core.partitions.all.end() ? 0 : partition->second.min_shared_rate;
   const bool is_shared = job.spec.request.gpus > 0 && job.spec.request.gpu_milli < model::kWholeGpu;
-  if (least == 0 || !is_shared || job.progress.needs_own_gpu) return;
-  job.progress = model::beside_others(job.progress, shares_gpu(core, job), least, core.now);
-  if (!job.progress.needs_own_gpu) return;
+  if (least == 0 || !is_shared || job.progress.company.needs_own_gpu) return;
+  pace.has_others = shares_gpu(core, job);
+  job.progress.company = model::with_pace(job.progress.company, pace, least, core.now);
+  if (!job.progress.company.needs_own_gpu) return;
   core.rows.job(job);
   core.out.job_event(
       job, "own gpu",
@@ -98,9 +99,10 @@ void report_progress(Core& core, ConnId conn, const Caller& caller, const wire::
   const bool is_due = !told || core.now < told || core.now >= told + kShortestBetween;  // or the clock went back
   if (is_due) {
     const sched::PendingJob before = pending_of(core, *job);
+    const model::Pace pace{model::pace_of(job->progress, report, core.now), report.step};
     job->progress = model::with_report(job->progress, report, core.now, tasks_of(*job));
     keep_promise(*job, core.now);
-    look_at_company(core, *job);
+    look_at_company(core, *job, pace);
     core.rows.job(*job);
     tell_scheduler(core, *job, before);
   }

@@ -122,7 +122,7 @@ const Job& leader_of(const Core& core, const Job& job) {
 model::Request asked_now(const Job& job) {
   model::Request r = job.spec.request;
   r.least_version = wire::least_version(job.spec);
-  r.own_gpu = job.progress.needs_own_gpu && r.gpus > 0 && r.gpu_milli < model::kWholeGpu;
+  r.own_gpu = job.progress.company.needs_own_gpu && r.gpus > 0 && r.gpu_milli < model::kWholeGpu;
   r.exclude.insert(r.exclude.end(), job.shuns.begin(), job.shuns.end());
   return r;
 }

@@ -29,7 +29,7 @@ void keep_promise(model::Job& job, Time now) {
 }
 
 void leave_out(model::Progress& p, Duration pause) {
-  for (Time* at : {&p.told, &p.expected, &p.promised, &p.slow_since})
+  for (Time* at : {&p.told, &p.expected, &p.promised, &p.company.slow_since, &p.company.alone_since})
     if (*at) *at = *at + pause;
 }
 
@@ -55,7 +55,8 @@ void end_progress(model::Progress& p, Time ended, bool was_preempted) {
   if (p.promised)
     p.allowed = std::max(p.promised - ended, Duration{}) + lost + (was_preempted ? kForAnotherStart : Duration{});
   p.step = std::min(p.step, p.saved_step);
-  p.told = p.expected = p.promised = p.slow_since = {};
+  p.told = p.expected = p.promised = {};
+  p.company = {.needs_own_gpu = p.company.needs_own_gpu};  // the next run may be on other GPUs
 }
 
 }  // namespace gw::ctld

@@ -27,7 +27,7 @@ void add_start(Timeline& timeline, const PendingJob& job, const FutureStart& sta
                                      job.reservation,
                                      share.cores,
                                      share.gpus,
-                                     share.gpu_milli,
+                                     job.request.own_gpu ? model::kWholeGpu : share.gpu_milli,
                                      share.mem_mb,
                                      false,
                                      share.gres});

@@ -6,6 +6,7 @@
 
 #include "sched/cycle/preempt.h"
 #include "sched/cycle/victim_pool.h"
+#include "sched/cycle/victim_search.h"
 
 namespace gw::sched {
 namespace {
@@ -30,6 +31,14 @@ std::vector<JobId> together(const Session& session, JobId job) {
   return out;
 }
 
+/// Its partition parts jobs that slow each other down.
+bool is_asked_for(const Session& session, JobId job) {
+  const auto holding = session.capacity().holdings().find(job);
+  if (holding == session.capacity().holdings().end()) return false;
+  const PartitionFacts* partition = session.capacity().partition(holding->second.partition);
+  return partition != nullptr && partition->min_shared_rate > 0;
+}
+
 /// Is its min_runtime over? If not, the pass comes again then.
 bool is_over_its_least(Session& session, JobId id) {
   const uint32_t leaf = session.view.quota().holder(id)->leaf;
@@ -46,7 +55,7 @@ void part(Session& session, JobId job) {
     return std::pair(holdings.at(a).started, a) > std::pair(holdings.at(b).started, b);
   });
   for (const JobId id : all) {
-    if (!is_preemptible(session, id, *session.view.running().at(id))) continue;
+    if (!is_asked_for(session, id) || !is_preemptible(session, id, *session.view.running().at(id))) continue;
     if (!is_over_its_least(session, id)) return;
     const JobId stays = id == job ? all.back() == id ? all.front() : all.back() : job;
     session.plan.groups.push_back({{Preempt{id, stays, grace_of(session, id), kCompanyRule}}});
@@ -60,12 +69,8 @@ void part(Session& session, JobId job) {
 }  // namespace
 
 void part_company(Session& session) {
-  for (const JobId job : session.view.gpu_owners()) {
-    const auto holding = session.capacity().holdings().find(job);
-    if (holding == session.capacity().holdings().end()) continue;
-    const PartitionFacts* partition = session.capacity().partition(holding->second.partition);
-    if (partition != nullptr && partition->min_shared_rate > 0) part(session, job);
-  }
+  for (const JobId job : session.view.gpu_owners())
+    if (is_asked_for(session, job)) part(session, job);
 }
 
 }  // namespace gw::sched

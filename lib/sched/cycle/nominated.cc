@@ -55,9 +55,11 @@ bool still_holds(const Session& session, const Nomination& nomination, const Par
 
 /// Beside what is kept for those who were nominated before? Of cores and whole GPUs no two of them have the same, but
 /// memory and parts of GPUs are told by amount only: what is free of them now may be meant for another.
-bool is_free_beside_planned(const Session& session, const model::NodeShare& share) {
+bool is_free_beside_planned(const Session& session, const model::Request& request, const model::NodeShare& share) {
   const std::vector<Booking>* kept = session.backfill.all().on(share.node);
   if (kept == nullptr) return true;
+  const auto is_beside = [&](const Booking& b) { return !b.whole && b.gpus.intersects(share.gpus); };
+  if (request.own_gpu && std::any_of(kept->begin(), kept->end(), is_beside)) return false;
   model::NodeShare with = share;
   for (const Booking& b : *kept)
     if (!b.whole) {
@@ -90,7 +92,7 @@ bool may_start(const Session& session, const PendingJob& part, const Start& star
   return check(session.capacity(), part, start) &&
          check_reservations(session.view.reservations(), part, start, session.now) &&
          std::all_of(shares.begin(), shares.end(),
-                     [&session](const auto& share) { return is_free_beside_planned(session, share); });
+                     [&](const auto& share) { return is_free_beside_planned(session, part.request, share); });
 }
 
 /// All of them in the trial, or nothing.

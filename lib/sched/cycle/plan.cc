@@ -29,6 +29,13 @@ bool meets(const model::Request& r, const Start& start) {
   return tasks >= r.tasks && start.allocation.total_gpus() >= model::total_gpus(r, nodes);
 }
 
+/// Nobody else has a part of its GPU, if it needs one of its own.
+base::Status check_company(const Capacity& capacity, const model::Request& request, const model::NodeShare& share) {
+  const NodeAccount* account = capacity.node(share.node);
+  if (!request.own_gpu || account == nullptr || share.gpus.is_subset_of(account->free.gpus)) return {};
+  return base::invalid("others have a part of its GPU of node " + share.name);
+}
+
 /// A suspended job resumes where it was, whatever became of the partition's rules since.
 base::Status check_exactly(const Capacity& capacity, const model::Request& request, const Start& start) {
   if (start.allocation.shares != request.exactly) return base::invalid("it can resume only where it was");
@@ -36,6 +43,7 @@ base::Status check_exactly(const Capacity& capacity, const model::Request& reque
     const NodeAccount* account = capacity.node(share.node);
     if (account == nullptr || !account->facts.usable) return base::invalid("node " + share.name + " is not usable");
     GW_TRY_STATUS(capacity.check_free(share));
+    GW_TRY_STATUS(check_company(capacity, request, share));
   }
   return {};
 }
@@ -82,6 +90,7 @@ base::Status check(const Capacity& capacity, const PendingJob& job, const Start&
       return base::invalid("node " + share.name + " is not of the kind asked");
     if (account == nullptr || !account->facts.usable) return base::invalid("node " + share.name + " is not usable");
     GW_TRY_STATUS(capacity.check_free(share));
+    GW_TRY_STATUS(check_company(capacity, job.request, share));
     if ((partition->exclusive || job.request.exclusive) && !account->is_idle())
       return base::invalid("node " + share.name + " is not empty");
   }

@@ -146,6 +146,7 @@ void Trial::undo(const Left& step) {
 bool Trial::suspend(JobId job, const model::Allocation& kept) {
   const Holding& was = evicted_parts_.at(job).holding;
   if (!capacity_->allocate(job, was.partition, kept, was.started, Time::never(), true)) return false;
+  if (was.own_gpu) capacity_->set_own_gpu(job);
   log_.emplace_back(Placed{job});
   const QuotaLedger::Holder& who = holder(job);
   count(who.leaf, quotas_.tree().count_kept(kept, *capacity_), who.preemptible, who.uid);

@@ -209,6 +209,8 @@ void VictimPool::count_preemptions(const Session& session, const Group& group) {
     if (running == session.view.running().end() || running->second->gang) continue;
     ++preempted_[running->second->qos];
     if (const auto* holder = session.view.quota().holder(p->job)) taken_ += holder->amounts[kGpu];
+    for (const Component& part : running->second->components)
+      if (const auto* holder = session.view.quota().holder(part.id)) taken_ += holder->amounts[kGpu];
   }
 }
 

@@ -117,7 +117,8 @@ FreeResources Timeline::free_during(const NodeAccount& account, const Span& span
     uses.push_back({when, mem, &gpus, milli, &gres});
   };
   for (const Occupant& o : account.occupants)
-    if (o.end > span.from) use({Time{}, o.end}, o.cores, o.gpus, o.gpu_milli, o.mem_mb, o.gres);
+    if (o.end > span.from)
+      use({Time{}, o.end}, o.cores, o.gpus, o.own_gpu ? model::kWholeGpu : o.gpu_milli, o.mem_mb, o.gres);
   if (const std::vector<Booking>* list = on(account.facts.id)) {
     for (const Booking& b : *list) {
       if (!b.span.overlaps(span) || !is_against(b, reservation)) continue;

@@ -27,7 +27,7 @@ struct Booking {
   std::string reservation;  ///< The advance reservation, or the one that the job runs inside.
   base::IndexSet cores;
   base::IndexSet gpus;
-  uint32_t gpu_milli = model::kWholeGpu;
+  uint32_t gpu_milli = model::kWholeGpu;  ///< All of it, too, of a job that shares its GPU with nobody.
   uint64_t mem_mb = 0;
   bool whole = false;  ///< The node as it is, whoever is on it: an advance reservation.
   model::Gres gres = {};

@@ -44,6 +44,22 @@ std::optional<BlockerKind> FeasibleNodes::ask_names(const NodeAccount& account) 
   return std::nullopt;
 }
 
+namespace {
+
+/// Of each GPU that is shared no more than is left of it by now.
+void keep_at_most(std::vector<SharedGpu>& shared, const FreeResources& now) {
+  std::erase_if(shared, [&](SharedGpu& s) {
+    if (now.gpus.contains(s.gpu)) return false;
+    const auto there =
+        std::find_if(now.shared.begin(), now.shared.end(), [&](const auto& o) { return o.gpu == s.gpu; });
+    if (there == now.shared.end()) return true;
+    s.left = std::min(s.left, there->left);
+    return false;
+  });
+}
+
+}  // namespace
+
 const FreeResources& FeasibleNodes::free_on(const NodeAccount& account) {
   if (options_.against == Against::kNow && !singled_bits_.contains(index_->position(account.facts.id)))
     return account.free;
@@ -62,6 +78,7 @@ const FreeResources& FeasibleNodes::free_on(const NodeAccount& account) {
   if (options_.against == Against::kNow) {  // who outstays his end is still there
     free.cores &= account.free.cores;
     free.gpus &= account.free.gpus;
+    keep_at_most(free.shared, account.free);
     free.mem_mb = std::min(free.mem_mb, account.free.mem_mb);
     free.gres.keep_at_most(account.free.gres);
     free.idle = free.idle && account.free.idle;

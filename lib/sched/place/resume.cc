@@ -6,9 +6,10 @@
 namespace gw::sched {
 namespace {
 
-std::optional<BlockerKind> lack(const FreeResources& room, const model::NodeShare& share) {
+std::optional<BlockerKind> lack(const FreeResources& room, const model::NodeShare& share, bool own_gpu) {
   for (uint32_t gpu = share.gpus.next(0); gpu != UINT32_MAX; gpu = share.gpus.next(gpu + 1)) {
     if (room.gpus.contains(gpu)) continue;
+    if (own_gpu) return BlockerKind::kGpus;
     const auto part = std::find_if(room.shared.begin(), room.shared.end(), [&](auto& s) { return s.gpu == gpu; });
     if (part == room.shared.end() || part->left < share.gpu_milli) return BlockerKind::kGpus;
   }
@@ -19,15 +20,15 @@ std::optional<BlockerKind> lack(const FreeResources& room, const model::NodeShar
 }
 
 std::optional<BlockerKind> failed_filter(const NodeAccount& account, const model::NodeShare& share,
-                                         const PlacementOptions& options) {
+                                         const PlacementOptions& options, bool own_gpu) {
   const auto& inside = options.inside;
   if (inside != nullptr && std::find(inside->begin(), inside->end(), share.name) == inside->end())
     return BlockerKind::kReservedNode;
   if (options.against == Against::kEmpty) return std::nullopt;
   if (options.against == Against::kNow)
-    if (const auto requirement = lack(account.free, share)) return requirement;
+    if (const auto requirement = lack(account.free, share, own_gpu)) return requirement;
   if (options.timeline == nullptr) return std::nullopt;
-  return lack(options.timeline->free_during(account, options.span, options.reservation), share);
+  return lack(options.timeline->free_during(account, options.span, options.reservation), share, own_gpu);
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ Placement place_exactly(const Capacity& capacity, const model::Request& request,
     if (account == nullptr || !account->facts.usable) {
       ++diagnosis.ruled_out[BlockerKind::kUnavailableNode];
       ++diagnosis.unusable_why[account == nullptr ? "not known" : account->facts.unusable_why];
-    } else if (const auto requirement = failed_filter(*account, share, options)) {
+    } else if (const auto requirement = failed_filter(*account, share, options, request.own_gpu)) {
       ++diagnosis.ruled_out[*requirement];
     } else {
       ++diagnosis.fitting;

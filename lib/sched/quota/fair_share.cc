@@ -94,9 +94,12 @@ uint64_t to_divide(const QuotaTree& tree, const Shares& shares, uint32_t qos, si
 
 }  // namespace
 
-uint64_t Shares::line(uint32_t qos, size_t resource, model::Reclaim by) const {
-  const uint64_t due = by == model::Reclaim::kGuaranteed ? guaranteed[qos][resource] : fair[qos][resource];
-  return due + due / 1'000 * dead_zone_milli + due % 1'000 * dead_zone_milli / 1'000;
+uint64_t Shares::line(uint32_t qos, size_t resource, model::Reclaim by, uint32_t own_qos, uint64_t own) const {
+  const bool is_guaranteed = by == model::Reclaim::kGuaranteed;
+  const auto zone = [&](uint64_t due) { return due / 1'000 * dead_zone_milli + due % 1'000 * dead_zone_milli / 1'000; };
+  const uint64_t due = is_guaranteed ? guaranteed[qos][resource] : fair[qos][resource];
+  const uint64_t own_due = guaranteed[own_qos][resource];
+  return is_guaranteed && own <= own_due - zone(own_due) ? due : due + zone(due);
 }
 
 Shares divide(const QuotaTree& tree, const Quantities& capacity, const std::vector<Quantities>& leaf_demand,

@@ -15,8 +15,9 @@ struct Shares {
   std::vector<bool> is_short;          ///< There is less than its children are guaranteed and want.
   uint32_t dead_zone_milli = 0;        ///< As the share policy says.
 
-  /// Who holds no more than that is not above what it is due (rule 5): the dead zone included.
-  uint64_t line(uint32_t qos, size_t resource, model::Reclaim by) const;
+  /// Who holds no more than that is not above what it is due (rule 5): the dead zone included. By guarantee it is not
+  /// for an own side that would hold no more than `own`, if that is a dead zone or more below its guarantee.
+  uint64_t line(uint32_t qos, size_t resource, model::Reclaim by, uint32_t own_qos, uint64_t own) const;
 };
 
 /// What was used before, and how much that counts.

@@ -296,8 +296,12 @@ bool Quotas::stays_within(uint32_t qos, const Quantities& amounts, Reclaim by) c
   return true;
 }
 
-template <typename Line>
-bool Quotas::is_beyond(const Sides& sides, const Quantities* victim, bool is_back, const Line& line) const {
+bool Quotas::is_beyond(const Sides& sides, const Quantities* victim, bool is_back, Reclaim by, bool has_zone) const {
+  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[sides.from] : shares_->fair[sides.from];
+  const auto line = [&](size_t r) {
+    if (!has_zone) return due[r];
+    return shares_->line(sides.from, r, by, sides.own, sides.tally.counted[sides.own][r] + sides.amounts[r]);
+  };
   const QosNode &s = tree_->qos(sides.from), &o = tree_->qos(sides.own);
   for (size_t r = 0; r < sides.amounts.size(); ++r) {
     const bool matters =
@@ -309,23 +313,22 @@ bool Quotas::is_beyond(const Sides& sides, const Quantities* victim, bool is_bac
 
 bool Quotas::is_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                       const Quantities* victim) const {
-  return is_beyond({qos, own, amounts, tally_}, victim, false, [&](size_t r) { return shares_->line(qos, r, by); });
+  return is_beyond({qos, own, amounts, tally_}, victim, false, by);
 }
 
 bool Quotas::would_be_above(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                             const Quantities& victim) const {
-  return is_beyond({qos, own, amounts, tally_}, &victim, true, [&](size_t r) { return shares_->line(qos, r, by); });
+  return is_beyond({qos, own, amounts, tally_}, &victim, true, by);
 }
 
 bool Quotas::was_above(const Tally& before, uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by,
                        const Quantities& victim) const {
-  return is_beyond({qos, own, amounts, before}, &victim, false, [&](size_t r) { return shares_->line(qos, r, by); });
+  return is_beyond({qos, own, amounts, before}, &victim, false, by);
 }
 
 bool Quotas::is_beyond_due(uint32_t qos, uint32_t own, const Quantities& amounts, Reclaim by, const Quantities& victim,
                            bool is_back) const {
-  const Quantities& due = by == Reclaim::kGuaranteed ? shares_->guaranteed[qos] : shares_->fair[qos];
-  return is_beyond({qos, own, amounts, tally_}, &victim, is_back, [&](size_t r) { return due[r]; });
+  return is_beyond({qos, own, amounts, tally_}, &victim, is_back, by, false);
 }
 
 bool Quotas::could_stay_within(uint32_t qos, const Quantities& amounts, Reclaim by) const {

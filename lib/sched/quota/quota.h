@@ -204,8 +204,7 @@ class Quotas {
     const Quantities& amounts;
     const Tally& tally;
   };
-  template <typename Line>
-  bool is_beyond(const Sides& sides, const Quantities* victim, bool is_back, const Line& line) const;
+  bool is_beyond(const Sides& sides, const Quantities* victim, bool is_back, Reclaim by, bool has_zone = true) const;
   const QuotaTree* tree_;
   std::shared_ptr<const Shares> shares_;
   Tally tally_;

@@ -77,15 +77,31 @@ base::Status place_running(World& world, uint32_t job) {
     add_extension(world, job, world.view.next_extension(), extension);
   }
   record.first_allocation = record.allocation;
-  set_out(world, job, spec.running->started);  // it has had that size all the time
   return {};
+}
+
+/// In the order in which they came, so that each is as fast as those who were there let it be.
+void let_them_come(World& world, std::vector<uint32_t> jobs) {
+  const auto started = [&](uint32_t job) { return world.jobs[job].running->started; };
+  std::stable_sort(jobs.begin(), jobs.end(), [&](uint32_t a, uint32_t b) { return started(a) < started(b); });
+  const Time now = world.now;
+  for (const uint32_t job : jobs) {
+    world.now = started(job);
+    set_out(world, job, world.now);  // it has had that size all the time
+  }
+  world.now = now;
 }
 
 }  // namespace
 
 base::Status place_running_jobs(World& world) {
-  for (uint32_t i = 0; i < world.jobs.size(); ++i)
-    if (world.jobs[i].running) GW_TRY_STATUS(place_running(world, i));
+  std::vector<uint32_t> jobs;
+  for (uint32_t i = 0; i < world.jobs.size(); ++i) {
+    if (!world.jobs[i].running) continue;
+    GW_TRY_STATUS(place_running(world, i));
+    jobs.push_back(i);
+  }
+  let_them_come(world, std::move(jobs));
   return {};
 }
 

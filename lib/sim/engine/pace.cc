@@ -74,14 +74,17 @@ void tell_end(World& world, uint32_t job) {
 /// What a job does that calls `gangway progress`: when something changes, and a minute after that.
 void tell_rate(World& world, uint32_t job) {
   SimJob& spec = world.jobs[job];
-  model::Progress& told = world.progress[job].told;
+  model::Company& company = world.progress[job].company;
   const sched::PartitionFacts* partition = world.view.capacity().partition(world.records[job].partition);
-  if (partition == nullptr || partition->min_shared_rate == 0 || told.needs_own_gpu) return;
+  if (partition == nullptr || partition->min_shared_rate == 0 || company.needs_own_gpu) return;
   if (shared_gpus(world, job).empty()) return;
-  told.rate_milli = static_cast<uint64_t>(std::llround(1e3 * world.progress[job].pace.speed));
-  told = model::beside_others(told, !others_beside(world, job).empty(), partition->min_shared_rate, world.now);
-  if (told.slow_since && !told.needs_own_gpu) world.timetable.reports.emplace(told.slow_since + model::kSlowFor, job);
-  if (!told.needs_own_gpu) return;
+  model::Pace pace{static_cast<uint64_t>(std::llround(1e3 * world.progress[job].pace.speed))};
+  pace.has_others = !others_beside(world, job).empty();
+  company = model::with_pace(company, pace, partition->min_shared_rate, world.now);
+  const bool is_measured = company.own_rate_milli == pace.milli;
+  const Time since = company.slow_since ? company.slow_since : is_measured ? Time{} : company.alone_since;
+  if (since && !company.needs_own_gpu) world.timetable.reports.emplace(since + model::kCompanyLooksBack, job);
+  if (!company.needs_own_gpu) return;
   spec.job.request.own_gpu = true;
   ++world.changes;
   world.tell(sched::GpuOwned{spec.job.id});
@@ -108,7 +111,7 @@ void set_out(World& world, uint32_t job, Time since) {
   if (!world.cluster.rate_model) return tell_end(world, job);
   for (const SharedGpuId& gpu : shared_gpus(world, job)) world.company[gpu].insert(job);
   progress.pace.speed = speed_of(world, job);
-  progress.told.slow_since = {};
+  progress.company = {.needs_own_gpu = progress.company.needs_own_gpu};
   tell_end(world, job);
   tell_rate(world, job);
   change_others(world, others_beside(world, job));

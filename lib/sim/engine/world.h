@@ -62,7 +62,7 @@ struct Progress {
   Duration done = {};          ///< Time that this run worked before that,
   Duration done_work = {};     ///< and the work that it did in it.
   Pace pace = {};
-  model::Progress told = {};  ///< What it tells of its rate, where its partition asks.
+  model::Company company = {};  ///< What it tells of its pace says so, where its partition asks.
   double contention_at_submit = 0;
   Time size_since;          ///< An elastic gang has had its present size since then.
   model::Allocation least;  ///< What it started with: an elastic gang has its extensions beside that.

@@ -30,8 +30,7 @@ struct Pair : World {
   explicit Pair(uint32_t least = 60) : World(1, sharing(least)) {
     connect_all();
     first = start_half();
-    tell(first, 1'000);
-    pass(600);
+    for (int i = 0; i < 2; ++i, pass(600)) tell(first, 1'000);
     second = start_half();
   }
   void pass(int64_t s) { now = now + base::seconds(s); }
@@ -75,7 +74,7 @@ TEST(CompanyOfJobs, TheSecondMakesRoomForTheFirst) {
   w.schedule();
   EXPECT_FALSE(w.is_told_to_go(w.second)) << "not at once";
   w.tell_for_long(w.first, 500);
-  EXPECT_TRUE(w.job(w.first).progress.needs_own_gpu);
+  EXPECT_TRUE(w.job(w.first).progress.company.needs_own_gpu);
   ASSERT_TRUE(w.is_told_to_go(w.second));
   EXPECT_EQ(w.job(w.second).placed()->outcome->preempt_rule, 14U);
   EXPECT_EQ(w.job(w.second).placed()->outcome->preempted_for, w.first.value);
@@ -90,7 +89,7 @@ TEST(CompanyOfJobs, ItIsKeptOverARestart) {
   w.leave(w.second);
   w.restart();
   ASSERT_TRUE(w.restored) << w.restored.error().text();
-  EXPECT_TRUE(w.job(w.first).progress.needs_own_gpu);
+  EXPECT_TRUE(w.job(w.first).progress.company.needs_own_gpu);
   EXPECT_TRUE(w.view.gpu_owners().contains(w.first));
   EXPECT_TRUE(w.view.running().at(w.first)->request.own_gpu);
 }
@@ -98,20 +97,20 @@ TEST(CompanyOfJobs, ItIsKeptOverARestart) {
 TEST(CompanyOfJobs, WhoFitsTogetherStays) {
   Pair w;
   w.tell_for_long(w.first, 600);
-  EXPECT_FALSE(w.job(w.first).progress.needs_own_gpu);
+  EXPECT_FALSE(w.job(w.first).progress.company.needs_own_gpu);
   EXPECT_FALSE(w.is_told_to_go(w.second));
 }
 
 TEST(CompanyOfJobs, ThatTheSecondIsSlowNobodyKnows) {
   Pair w;
   w.tell_for_long(w.second, 10);
-  EXPECT_FALSE(w.job(w.second).progress.needs_own_gpu) << "it was never alone";
+  EXPECT_FALSE(w.job(w.second).progress.company.needs_own_gpu) << "it was never alone";
 }
 
 TEST(CompanyOfJobs, WithoutABoundNobodyLooks) {
   Pair w(0);
   w.tell_for_long(w.first, 10);
-  EXPECT_EQ(w.job(w.first).progress.own_rate_milli, 0U);
+  EXPECT_EQ(w.job(w.first).progress.company.own_rate_milli, 0U);
   EXPECT_FALSE(w.is_told_to_go(w.second));
 }
 
@@ -125,7 +124,7 @@ TEST(CompanyOfJobs, OfWholeGpusNothingIsMeasured) {
   r.mutable_progress()->set_job_id(id.value);
   r.mutable_progress()->set_rate_milli(1'000);
   w.ask(1000, r);
-  EXPECT_EQ(w.job(id).progress.own_rate_milli, 0U);
+  EXPECT_EQ(w.job(id).progress.company.own_rate_milli, 0U);
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ struct LedgerScene {
       EXPECT_EQ(holding.started, theirs.started);
       EXPECT_EQ(holding.expected_end, theirs.expected_end);
       EXPECT_EQ(own.allocation_of(holder), view.capacity().allocation_of(holder));
+      EXPECT_EQ(holding.own_gpu, theirs.own_gpu);
     }
     for (const uint32_t id : {1U, 2U}) {
       ASSERT_EQ(own.node(NodeId(id)) == nullptr, view.capacity().node(NodeId(id)) == nullptr);
@@ -135,6 +136,22 @@ TEST(SchedulerFeed, KnowsWhoIsQueued) {
   EXPECT_EQ(feed.epoch(), 2U);
   EXPECT_EQ(feed.take().back().epoch, 2U);
   EXPECT_TRUE(feed.take().empty());
+}
+
+/// As after a restart: it has been known for long that it needs one.
+TEST(Ledger, AJobThatNeedsAGpuOfItsOwnHasItFromThePlacementOn) {
+  LedgerScene scene;
+  Placement p = LedgerScene::placement(kJob, {1}, "0");
+  p.allocation.shares[0].gpus.insert(0);
+  p.allocation.shares[0].gpu_milli = 300;
+  sched::PendingJob facts;
+  facts.id = kJob;
+  facts.request.own_gpu = true;
+  p.facts = std::make_shared<const sched::PendingJob>(facts);
+  ASSERT_TRUE(scene.ledger.hold(p));
+  EXPECT_TRUE(scene.ledger.capacity().holdings().at(kJob).own_gpu);
+  EXPECT_TRUE(scene.ledger.capacity().node(NodeId(1))->free.shared.empty());
+  scene.expect_equal();
 }
 
 }  // namespace

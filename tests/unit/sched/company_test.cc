@@ -31,16 +31,27 @@ struct Shared : Cluster {
     r.gpu_milli = milli;
     return r;
   }
-  void run(uint32_t id, int64_t started, bool preemptible = true, uint32_t gpu = 0, uint32_t milli = 300) {
-    PendingJob job = pending(id, part(milli));
-    job.preemptible = preemptible;
+  static model::NodeShare share(uint32_t core, uint32_t gpu, uint32_t milli) {
     model::NodeShare share;
     share.node = NodeId(1), share.name = "n1";
     share.gpus.insert(gpu);
     share.gpu_milli = milli;
-    share.cores.insert(id);
+    share.cores.insert(core);
     share.cpus = 2;
-    apply(JobPlaced{JobId(id), "main", {{share}}, Time{started}, Time::never(), std::make_shared<PendingJob>(job)});
+    share.tasks = 1;
+    return share;
+  }
+  void run(uint32_t id, int64_t started, bool preemptible = true, uint32_t gpu = 0, uint32_t milli = 300,
+           Time end = Time::never(), const std::string& partition = "main") {
+    PendingJob job = pending(id, part(milli));
+    job.preemptible = preemptible;
+    apply(JobPlaced{
+        JobId(id), partition, {{share(id, gpu, milli)}}, Time{started}, end, std::make_shared<PendingJob>(job)});
+  }
+  static PendingJob alone(uint32_t id, uint32_t milli = 400) {
+    PendingJob out = pending(id, part(milli));
+    out.request.own_gpu = true;
+    return out;
   }
   void own(uint32_t id) { apply(GpuOwned{JobId(id)}); }
   /// "2 for 1 by 14", of each that goes.
@@ -152,6 +163,84 @@ TEST(Company, NorDoesOnePassPutThemTogether) {
   EXPECT_NE(gpus[0], gpus[1]);
 }
 
+/// The rest of its GPU is nobody's at any time.
+TEST(Company, NoStartIsPlannedOnWhatItLeaves) {
+  Shared c;
+  const Time later = c.now + base::hours(1);
+  c.run(1, 10), c.run(2, 20, true, 1, 900, later);
+  c.own(1);
+  c.apply(JobQueued{pending(7, Shared::part())});
+  const Plan planned = plan(c.view, c.now, {});
+  ASSERT_EQ(planned.planned_starts.size(), 1U);
+  EXPECT_EQ(planned.planned_starts[0].start, later);
+}
+
+/// Nor does anybody start on it because something is planned on the node.
+TEST(Company, APlannedStartOnTheNodeOpensItToNobody) {
+  Shared c;
+  const Time later = c.now + base::hours(1);
+  c.run(1, 10), c.run(2, 20, true, 1, 700, later);
+  c.own(1);
+  c.apply(JobQueued{pending(7, Shared::part(1'000), 10)});
+  EXPECT_EQ(c.starts_on(pending(8, Shared::part(300))), 9) << "it would be there when the other comes";
+  PendingJob brief = pending(9, Shared::part(300));
+  brief.time_limit = base::minutes(30);
+  EXPECT_EQ(c.starts_on(brief), 1);
+}
+
+TEST(Company, NobodyOvertakesOneThatWaitsForAGpuOfItsOwn) {
+  Shared c;
+  const Time later = c.now + base::hours(1);
+  c.run(1, 10, true, 0, 500, later), c.run(2, 20, true, 1, 900);
+  PendingJob own = Shared::alone(7);
+  own.priority = 10;
+  own.time_limit = base::hours(5);
+  c.apply(JobQueued{own});
+  PendingJob behind = pending(8, Shared::part());
+  behind.time_limit = base::hours(5);
+  EXPECT_EQ(c.starts_on(behind), 9);
+  behind.time_limit = base::minutes(30);
+  EXPECT_EQ(c.starts_on(behind), 0);
+}
+
+TEST(Company, JobsOfPartitionsThatDoNotAskStay) {
+  Shared c;
+  PartitionFacts other = c.partition();
+  other.name = "other";
+  other.min_shared_rate = 0;
+  c.apply(PartitionSet{other});
+  c.run(1, 10), c.run(2, 20, true, 0, 300, Time::never(), "other");
+  c.own(1);
+  EXPECT_THAT(c.parted(), ElementsAre("1 for 2 by 14"));
+}
+
+/// What a pass decided is held against what has changed since.
+TEST(Company, AStartBesideOthersIsRefused) {
+  Shared c;
+  c.run(1, 10);
+  const auto refused = [&c](const PendingJob& job) {
+    const base::Status status =
+        check(c.view.capacity(), job, Start{job.id, "main", {{Shared::share(8, 0, 400)}}, base::hours(1)});
+    return status ? "" : status.error().what;
+  };
+  PendingJob job = Shared::alone(7);
+  EXPECT_EQ(refused(job), "others have a part of its GPU of node n1");
+  job.request.exactly = {Shared::share(8, 0, 400)};
+  EXPECT_EQ(refused(job), "others have a part of its GPU of node n1") << "where it resumes";
+  job.request.own_gpu = false;
+  EXPECT_EQ(refused(job), "");
+}
+
+TEST(Company, ItResumesOnlyOnAGpuThatNobodyHasAPartOf) {
+  Shared c;
+  c.run(1, 10, true, 0, 300, c.now + base::hours(1));
+  PendingJob job = Shared::alone(7);
+  job.request.exactly = {Shared::share(8, 0, 400)};
+  EXPECT_EQ(c.starts_on(job), 9);
+  job.request.own_gpu = false;
+  EXPECT_EQ(c.starts_on(job), 0);
+}
+
 TEST(Company, ATrialGivesTheMarkBack) {
   Shared c;
   c.run(1, 10);
@@ -162,6 +251,8 @@ TEST(Company, ATrialGivesTheMarkBack) {
     Trial trial(c.view);
     trial.evict(JobId(1));
     EXPECT_EQ(c.view.capacity().node(NodeId(1))->free.gpus.size(), 2U);
+    ASSERT_TRUE(trial.suspend(JobId(1), {{Shared::share(1, 0, 300)}}));
+    EXPECT_EQ(parts_left(), 0U) << "what it keeps of a GPU in suspension";
   }
   EXPECT_EQ(parts_left(), 0U);
   EXPECT_TRUE(c.view.capacity().audit());

@@ -59,7 +59,8 @@ TEST(SharePolicies, WhatHasNoSenseIsRefused) {
   EXPECT_THAT(what("capacity", {{"deadzone", 1}}), HasSubstr("unknown weight deadzone (did you mean \"dead_zone\"?)"));
   EXPECT_THAT(what("capacity", {{"dead_zone", 1.5}}), HasSubstr("0 to 1"));
   EXPECT_THAT(what("capacity", {{"per_round", 0}}), HasSubstr("above 0"));
-  EXPECT_THAT(what("capacity", {{"round_seconds", 1e9}}), HasSubstr("86400"));
+  EXPECT_THAT(what("capacity", {{"round_seconds", 3'601}}), HasSubstr("1 to 3600"));
+  EXPECT_THAT(what("capacity", {{"round_seconds", 0.5}}), HasSubstr("1 to 3600"));
 }
 
 TEST(SharePolicies, TheProjectsOwnKeepToTheContract) {
@@ -116,13 +117,14 @@ TEST(SharePolicies, TheDeadZoneIsPartOfTheLine) {
   model::Qos a, b;
   a.name = "a", b.name = "b";
   a.guaranteed["gpu"] = b.guaranteed["gpu"] = 40 * model::kWholeGpu;
-  const auto above = [&](uint64_t gpus, double dead_zone) {
+  const auto above = [&](uint64_t gpus, double dead_zone, uint64_t own = 39) {
     QuotaLedger ledger;
     ledger.set_tree(QuotaTree({a, b}));
     ledger.set_share_policy(*make_share("capacity", {{"dead_zone", dead_zone}}));
     const QuotaTree& tree = ledger.tree();
     ledger.add_capacity(Quantities{80 * model::kWholeGpu});
     ledger.hold(JobId(1), "a", 0, true, Quantities{gpus * model::kWholeGpu});
+    ledger.hold(JobId(2), "b", 0, true, Quantities{own * model::kWholeGpu});
     return Quotas(ledger)
         .may_take(tree.leaf_of("b"), Quantities{model::kWholeGpu}, *tree.find("a"), Reclaim::kGuaranteed)
         .has_value();
@@ -131,6 +133,8 @@ TEST(SharePolicies, TheDeadZoneIsPartOfTheLine) {
   EXPECT_FALSE(above(44, 0.1));
   EXPECT_TRUE(above(45, 0.1));
   EXPECT_FALSE(above(80, 1));
+  EXPECT_TRUE(above(41, 0.1, 35)) << "who is a dead zone below its guarantee gets it back, whoever has it";
+  EXPECT_FALSE(above(41, 0.1, 36));
 }
 
 /// Rounds of a cluster without a GPU: nothing is ever taken in one, so that nobody waits for the next.
