@@ -1,14 +1,16 @@
 #!/usr/bin/python3
 """Orders of the literature on the traces of their papers, with placement and restarts charged.
 
-Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve | --packing [--patience TIME]]. DIR holds muri_trace3.csv (Rivendile/Muri,
+Usage: bench/policies.py --traces DIR [--gangway PATH] [--only NAME] [--alone | --curve | --company | --packing [--patience TIME]]. DIR holds muri_trace3.csv (Rivendile/Muri,
 simulator/trace-data/trace3.csv) and philly_5vc_pooled.csv (five virtual clusters of pkusys/ElasticFlow's philly.csv, October and
 November 2017, `qos` = the virtual cluster). For each experiment: restarts that cost 0, 30 and 60 s, GPUs counted and placed. Prints a
 Markdown table. With --alone each virtual cluster of the pooled trace is also replayed on nodes of its own, by the same order (counted, restarts
 free), and what pooling does to it is told: means, and rho, which is a job's completion in the pool divided by that alone. With --curve the same
 pool runs without quotas and with each way to reclaim. With --packing openb_pod_list_default.csv (Alibaba's cluster-trace-gpu-v2023, with
 the times of its columns) is replayed on as many nodes of 8 GPUs, 96 threads and 384 GiB as it loads to 80 %: by an order that packs, by one
-that divides dominant shares, and by one that counts GPUs. Standard library only.
+that divides dominant shares, and by one that counts GPUs. With --company the jobs of one GPU of muri_trace2.csv run on fewer GPUs than they
+load: whole, as halves of GPUs beside anybody, and as halves that are parted where they slow each other down, at speeds that follow from the
+stages of their iterations. Standard library only.
 """
 
 import argparse
@@ -165,6 +167,42 @@ def print_packing(args, folder):
               f"{r['mean_wait_s']:,.0f} |", flush=True)
 
 
+# Whether each has half of a GPU, and the partition's min_shared_rate.
+COMPANIES = {"whole GPUs": (1000, 0), "halves, beside anybody": (500, 0), "halves, `min_shared_rate: 40`": (500, 40),
+             "halves, `min_shared_rate: 60`": (500, 60), "halves, `min_shared_rate: 70`": (500, 70), "halves, `min_shared_rate: 80`": (500, 80)}
+
+
+def write_company_trace(args, folder, milli):
+    """Jobs of one GPU, in seconds, with the stages of their iterations. Returns how many GPUs they load."""
+    with open(args.traces / "muri_trace2.csv", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["num_gpu"] == "1"]
+    with open(folder / "company.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["job_id", "submit_s", "duration_s", "gpus", "gpu_milli", "cpu_time", "gpu_time", "network_time"])
+        for row in rows:
+            writer.writerow([row["job_id"], int(row["submit_time"]) / 1e3, int(row["duration"]) / 1e3, 1, milli,
+                             *(row[f"resource_time_{i}"] for i in range(3))])
+    return sum(int(row["duration"]) for row in rows) / max(int(row["submit_time"]) for row in rows)
+
+
+def print_company(args, folder):
+    nodes = round(write_company_trace(args, folder, 1000) / 1.3 / 8)
+    print(f"{nodes} nodes of 8 GPUs\n\n| order | jobs | mean completion, s | median, s | makespan, s | preemptions |\n|---|---|---|---|---|---|")
+    for order in ("fifo_skip", "srsf"):
+        for name, (milli, least) in COMPANIES.items():
+            write_company_trace(args, folder, milli)
+            (folder / "cluster.yaml").write_text(
+                f'policy: {{order: {order}, rate_model: interleave}}\nnodes: [{{name: "n[0-{nodes - 1}]", gpus: 8}}]\n'
+                f'partitions: [{{name: all, nodes: ALL, allow_shared_gpus: true, min_shared_rate: {least}}}]\n')
+            done = subprocess.run([args.gangway, "simulate", "--cluster", folder / "cluster.yaml", "--trace", folder / "company.csv",
+                                   "--preempt-cost", "30s", "--json"], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                sys.exit(done.stderr)
+            r = json.loads(done.stdout)["summary"]
+            print(f"| {order} | {name} | {r['mean_completion_s']:,.0f} | {r['median_completion_s']:,.0f} | {r['makespan_s']:,.0f} | "
+                  f"{r['preemptions']:,} |", flush=True)
+
+
 def print_alone(args, folder):
     print("| experiment | virtual cluster | nodes | mean alone, s | in the pool, s | ratio | mean rho | worst rho |")
     print("|---|---|---|---|---|---|---|---|")
@@ -181,12 +219,15 @@ def main():
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--packing", action="store_true")
+    parser.add_argument("--company", action="store_true")
     parser.add_argument("--patience", default="0s")
     args = parser.parse_args()
-    if args.alone or args.curve or args.packing:
-        with tempfile.TemporaryDirectory() as name:
-            (print_alone if args.alone else print_curve if args.curve else print_packing)(args, Path(name))
-        return 0
+    parts = {"alone": print_alone, "curve": print_curve, "packing": print_packing, "company": print_company}
+    for part, print_part in parts.items():
+        if getattr(args, part):
+            with tempfile.TemporaryDirectory() as name:
+                print_part(args, Path(name))
+            return 0
     print("| mean completion, s | published | " + " | ".join(f"{fit}, {cost} s" for fit in FITS for cost in COSTS) + " | preemptions |")
     print("|---|---|" + "---|" * (len(FITS) * len(COSTS) + 1))
     with tempfile.TemporaryDirectory() as name:
