@@ -131,12 +131,39 @@ std::vector<SimJob> jobs_of(const Scenario& scenario, Users& users) {
   return jobs;
 }
 
+namespace {
+
+/// As the controller refuses it: where jobs take turns, one that never yields would keep the GPUs of the others.
+base::Status check_turns(const Cluster& cluster, const std::vector<SimJob>& jobs) {
+  const sched::Policy& policy = cluster.policy;
+  const sched::Orders orders(policy.order, policy.pool_orders, {}, {}, policy.qos_orders);
+  for (const SimJob& job : jobs) {
+    const bool has_turns = job.job.components.empty() && job.job.most_tasks == 0 && job.job.reservation.empty();
+    if (has_turns || job.saves_work) continue;
+    for (const std::string& partition : job.job.partitions)
+      if (orders.takes_turns(partition))
+        return base::invalid(
+            fmt::format("job {}: jobs of partition {} take turns, and this one cannot be suspended: it "
+                        "has several components, is elastic, or is in a reservation",
+                        job.name, partition),
+            "write on_preempt: checkpoint, or another partition");
+  }
+  return {};
+}
+
+}  // namespace
+
 base::Result<ScenarioOutcome> run_scenario(const Scenario& scenario, const LoadTopology& load, const Makers& makers) {
   Users users;
   GW_TRY(cluster, build_cluster(scenario.cluster, load, users, makers));
   EngineOptions options;
   if (scenario.until) options.until = kStart + *scenario.until;
-  Engine engine(cluster, jobs_of(scenario, users), options);
+  std::vector<SimJob> all = jobs_of(scenario, users);
+  if (auto has_turns = check_turns(cluster, all); !has_turns) {
+    has_turns.error().what = scenario.place.says(has_turns.error().what);
+    return tl::unexpected(std::move(has_turns.error()));
+  }
+  Engine engine(cluster, std::move(all), options);
   if (const auto ran = engine.run(); !ran) {
     base::Error error = ran.error();
     error.what = scenario.place.says(error.what);

@@ -36,13 +36,15 @@ std::string offers_text(const wire::ListOffersReply& told) {
     partitions = std::max(partitions, base::printable(offer.partition()).size());
     types = std::max(types, base::printable(offer.gpu_type()).size());
   }
-  std::string out = fmt::format("{:<16}  {:<{}}  {:>5}  {:>4}  {:<{}}  {:>5}  {:>7}  {:<19}  {}\n", "ID", "PARTITION",
-                                partitions, "NODES", "GPUS", "TYPE", types, "CPUS", "MEM_GB", "UNTIL", "NODELIST");
+  std::string out =
+      fmt::format("{:<16}  {:<{}}  {:>5}  {:>4}  {:<{}}  {:>5}  {:>7}  {:<19}  {:>11}  {}\n", "ID", "PARTITION",
+                  partitions, "NODES", "GPUS", "TYPE", types, "CPUS", "MEM_GB", "UNTIL", "MAX_TIME", "NODELIST");
   for (const wire::NodeOffer& o : told.offers())
-    out += fmt::format("{:<16}  {:<{}}  {:>5}  {:>4}  {:<{}}  {:>5}  {:>7}  {:<19}  {}\n", base::printable(o.id()),
-                       base::printable(o.partition()), partitions, o.node_count(), o.gpus(),
-                       base::printable(o.gpu_type()), types, o.cpus(), o.mem_mb() / 1024,
-                       o.until_us() == 0 ? "-" : base::format_time({o.until_us()}), base::printable(o.nodes(), 4000));
+    out += fmt::format(
+        "{:<16}  {:<{}}  {:>5}  {:>4}  {:<{}}  {:>5}  {:>7}  {:<19}  {:>11}  {}\n", base::printable(o.id()),
+        base::printable(o.partition()), partitions, o.node_count(), o.gpus(), base::printable(o.gpu_type()), types,
+        o.cpus(), o.mem_mb() / 1024, o.until_us() == 0 ? "-" : base::format_time({o.until_us()}),
+        o.longest_us() == 0 ? "-" : base::format_duration({o.longest_us()}), base::printable(o.nodes(), 4000));
   if (told.left_out() > 0) out += fmt::format("and {} more\n", told.left_out());
   return out + headroom_text(told);
 }

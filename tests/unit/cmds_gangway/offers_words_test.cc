@@ -38,6 +38,8 @@ TEST(OffersWords, ALineForEachAndHowMuchTheQosCanHave) {
   wire::ListOffersReply told = two_offers();
   EXPECT_THAT(offers_text(told), AllOf(HasSubstr("0123456789abcdef"), HasSubstr("n[1-3]"), HasSubstr("512"),
                                        Not(HasSubstr("\x1b")), Not(HasSubstr("can have")), Not(HasSubstr("more"))));
+  told.mutable_offers(0)->set_longest_us(base::hours(24).us);
+  EXPECT_THAT(offers_text(told), HasSubstr("   1-00:00:00  n[1-3]\n")) << "so long a job may run there";
   told.set_guaranteed_milli(12'000);
   told.set_most_milli(24'500);
   told.set_left_out(7);

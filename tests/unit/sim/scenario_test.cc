@@ -90,6 +90,21 @@ TEST(Scenarios, NamesThatOnlyTheSchedulerKnowsAreCheckedInPlace) {
   EXPECT_THAT(error_of("nodes: [{name: n0, topology: dgx}]"), HasSubstr("f:1:30: there is no topology named dgx"));
 }
 
+TEST(Scenarios, WhoCannotBeSuspendedIsRefusedWhereJobsTakeTurns) {
+  const auto error_of = [](const std::string& job) {
+    const auto outcome =
+        run_scenario(testing::scenario_of(
+                         "nodes: [{name: n0, gpus: 8}]\npartitions: [{name: p, nodes: n0, time_slice: 1m}]\njobs: [{" +
+                         job + "}]\n"),
+                     testing::no_topologies());
+    return outcome ? "" : outcome.error().text();
+  };
+  EXPECT_THAT(error_of("name: a, tasks: 4, min_tasks: 1, gpus_per_task: 1"),
+              HasSubstr("job a: jobs of partition p take turns, and this one cannot be suspended"));
+  EXPECT_EQ(error_of("name: a, tasks: 4, min_tasks: 1, gpus_per_task: 1, on_preempt: checkpoint"), "");
+  EXPECT_EQ(error_of("name: a, tasks: 4, gpus_per_task: 1"), "");
+}
+
 LoadTopology one_machine() {
   return [](const std::string&) -> base::Result<model::NodeTopology> {
     model::NodeTopology t = model::flat_topology(8, 1024, 4, "h100");
