@@ -36,7 +36,8 @@ struct Assumptions {
   /// How long a run takes in all, that may take so long and has lasted so long; nullptr: all that it may.
   std::function<base::Duration(uint32_t uid, base::Duration limit, base::Duration ran)> run_time = nullptr;
   std::set<base::JobId> until_started = {};  ///< It ends when all these have started; none: when nothing more happens.
-  uint64_t most_passes = UINT64_MAX;         ///< It ends after so many passes at the latest,
+  /// It ends after so many passes at the latest, since jobs that take each other's place from zero each time never do,
+  uint64_t most_passes = 1'000'000;
   std::function<bool()> go_on = nullptr;     ///< and when this says so, which is asked before each.
 };
 
