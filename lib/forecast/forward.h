@@ -38,7 +38,7 @@ struct Assumptions {
   std::set<base::JobId> until_started = {};  ///< It ends when all these have started; none: when nothing more happens.
   /// It ends after so many passes at the latest, since jobs that take each other's place from zero each time never do,
   uint64_t most_passes = 1'000'000;
-  std::function<bool()> go_on = nullptr;     ///< and when this says so, which is asked before each.
+  std::function<bool()> go_on = nullptr;  ///< and when this says so, which is asked before each.
 };
 
 /// All jobs of the snapshot, by id; running jobs only where the snapshot knows their requests. `view` is what
