@@ -66,7 +66,7 @@ FOLDER_ORDER = {
 }
 # Single headers that a layer may use of another one.
 EXTRA_HEADERS = {'ctld/core': {'store/rows.h'}}
-PURE = ('webd/core', 'lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/share', 'plugins/rate')
+PURE = ('webd/core', 'lib/sched', 'lib/forecast', 'lib/sim', 'ctld/core', 'noded/core', 'plugins/order', 'plugins/share', 'plugins/rate', 'plugins/filter')
 # What the sanitizers do not look for in all of it, since it has none (gw_without_casts in cmake/gangway.cmake).
 NO_CASTS = ('lib/sched', 'lib/model', 'lib/forecast', 'lib/sim', 'lib/config', 'lib/snapshot', 'lib/store', 'lib/client', 'ctld/core',
             'noded/core', 'webd/core', 'cmds', 'tests/prop', 'tests/sim/parts',
