@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from cluster import ENDED, is_alive, wait_for
@@ -41,6 +42,22 @@ def test_controller_killed_with_jobs_running_and_pending(cluster):
     assert [starts(cluster, n) for n in ("r0", "r1", "p0", "p1", "p2", "p3")] == [1] * 6
     assert cluster.state(held) == "PENDING"
     assert cluster.submit("exit 0") > held
+
+
+def test_who_attends_an_allocation_for_longer_than_his_patience_attends_the_next_controller_too(cluster):
+    script = WAIT_FOR_FILE.format(cluster.work / "old.go")
+    client = cluster.popen("galloc", "-N1", "-J", "old", "sh", "-c", script, env={"GANGWAY_TIMEOUT": "1"})
+    job = wait_for(lambda: cluster.run("gqueue", "-h", "-n", "old", "-t", "R", "-o", "%i").stdout.strip(), "the allocation runs")
+    wait_for(lambda: cluster.detail(job)["RunTime"] >= "00:00:03", "the client has waited for longer than a second")
+    for _ in range(2):
+        cluster.kill("gctld")
+        time.sleep(2)  # longer than it has patience
+        cluster.start("gctld")
+        wait_for(lambda: "wait_job" in cluster.run("gdiag").stdout, "the client is back, or its job would be ended after two minutes")
+    assert client.poll() is None and cluster.state(job) == "RUNNING"
+    let_go(cluster, "old")
+    assert client.wait(60) == 0
+    cluster.wait_state(job, "COMPLETED")
 
 
 def test_job_that_ends_while_the_controller_is_dead(cluster):

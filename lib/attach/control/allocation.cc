@@ -141,7 +141,11 @@ void Allocation::watch(EndedFn fn) {
   request.mutable_wait_job()->set_notices(static_cast<bool>(message_fn_));
   line_.call(std::move(request), [this, fn = std::move(fn)](base::Result<wire::ApiReply> reply) {
     if (tells_notice(reply)) return watch(fn);
-    if (reply) fn(reply->wait_job().job());
+    if (reply) return fn(reply->wait_job().job());
+    // The controller is away for longer than a command has patience: the job runs on, and is attended when it is back.
+    const base::ErrorCode code = reply.error().code;
+    if (code == base::ErrorCode::kUnavailable || code == base::ErrorCode::kTimeout)
+      watch_timer_ = loop_.after(kLook, [this, fn] { watch(fn); });
   });
 }
 

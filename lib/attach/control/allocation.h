@@ -61,7 +61,7 @@ class Allocation {
   io::Callback cancelled_fn_;               // while the id is on its way
   std::optional<std::string> last_reason_;  // none: it has not waited
   bool is_too_late_ = false;
-  io::Timer look_timer_, limit_timer_;
+  io::Timer look_timer_, limit_timer_, watch_timer_;
 
   void wait_for_start();
   void ask_for_start();

@@ -39,9 +39,7 @@ base::Result<wire::ApiReply> Connection::call(wire::ApiRequest request) {
   const std::string bytes = request.SerializeAsString();
   const bool waits = wire::waits(request);
   const Duration start = patience_.now();
-  reachable_until_ = start + timeout_;
-  tell_at_ = start + kTellAfter;
-  has_reported_ = false;
+  begin_patience();
   const std::string_view kind = wire::row_of(request.kind_case()).name;
   print_debug(program_, fmt::format("asking {}: {}, {} bytes", where_, kind, bytes.size()));
   for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
@@ -86,7 +84,17 @@ base::Result<wire::ApiReply> Connection::attempt(const std::string& bytes, uint6
     channel_ = std::move(*channel);
   }
   GW_TRY_STATUS(channel_->send(bytes, std::max(reachable_until_ - patience_.now(), kFirstPause)));
-  return receive_reply(id, waits);
+  const Duration asked = patience_.now();
+  auto reply = receive_reply(id, waits);
+  // Who waits for something to happen was in contact until now, for however long that was.
+  if (!reply && waits && patience_.now() - asked >= kTellAfter) begin_patience();
+  return reply;
+}
+
+void Connection::begin_patience() {
+  reachable_until_ = patience_.now() + timeout_;
+  tell_at_ = patience_.now() + kTellAfter;
+  has_reported_ = false;
 }
 
 base::Result<wire::ApiReply> Connection::receive_reply(uint64_t id, bool waits) {

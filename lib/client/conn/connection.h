@@ -47,6 +47,8 @@ class Connection {
   base::Result<wire::ApiReply> receive_reply(uint64_t id, bool waits);
   bool wait_as_told(const wire::Error& refusal);
   void say_waiting(const base::Error& why);
+  /// From now on it is tried for so long, and said that it takes long.
+  void begin_patience();
 
   Program program_;
   std::string where_;

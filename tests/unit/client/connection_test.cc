@@ -105,6 +105,40 @@ TEST(Connection, TwoRequestsHaveTwoClientIds) {
   EXPECT_EQ(script.dialled, 1);
 }
 
+/// It was in contact all the time: the controller is started anew after an hour.
+TEST(Connection, WhoHasWaitedForLongIsPatientOnceTheConnectionIsLost) {
+  Script script;
+  script.answers = {[&script](const wire::ApiRequest& request) {
+                      script.now = script.now + base::hours(1);
+                      return lost(request);
+                    },
+                    ok};
+  script.dials = {true, false, false, true};
+  Connection connection = make(script, base::seconds(10));
+  wire::ApiRequest request;
+  request.mutable_wait_job()->set_id(5);
+  auto reply = connection.call(request);
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(script.dialled, 4);
+  script.answers.assign(1, [&script](const wire::ApiRequest& asked) {
+    script.now = script.now + base::hours(1);
+    return lost(asked);
+  });
+  script.dials.assign(1'000, false);
+  const Duration before = script.now;
+  EXPECT_FALSE(connection.call(request).has_value()) << "it stays away";
+  EXPECT_GE(script.now - before, base::hours(1) + base::seconds(10));
+}
+
+TEST(Connection, WhoseConnectionIsLostAtOnceIsNotPatientForEver) {
+  Script script;
+  script.answers.assign(10'000, lost);
+  Connection connection = make(script, base::seconds(10));
+  wire::ApiRequest request;
+  request.mutable_wait_job()->set_id(5);
+  EXPECT_FALSE(connection.call(request).has_value());
+}
+
 TEST(Connection, WhatTheControllerRefusesIsNotTriedAgain) {
   Script script;
   script.answers = {denied, ok};
