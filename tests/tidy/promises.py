@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Checks docs/promises.md: each of the promises has its section, and each test that is named there exists and is run.
+"""Checks docs/promises.md: each of the promises has its section, and each test that is named there exists and is run; and that the tests
+which SECURITY.md names do.
 
 Usage: promises.py [ROOT], or promises.py --self, which holds the program itself against made-up pages. Prints one line a fault,
-`docs/promises.md:line: what`, and exits 1 if there is one. How a test may be named stands in Tests.fault_of. Standard library only.
+`page:line: what`, and exits 1 if there is one. How a test may be named stands in Tests.fault_of. Standard library only.
 """
 
 import re
@@ -11,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 PAGE = 'docs/promises.md'
+ALSO = 'SECURITY.md'  # only its names are looked at
 PROMISES = range(1, 9)
 LEAST = 3
 GTEST = re.compile(r'^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)', re.MULTILINE)
@@ -57,9 +59,14 @@ class Tests:
         return 'this test may be left out' if any(SKIPPED.search(line) for line in above) else ''
 
 
+def faults_of_names(page: str, tests: Tests) -> list:
+    named = ((number, name) for number, line in enumerate(page.split('\n'), 1) for name in re.findall(r'`([^`]+)`', line))
+    return [(number, f'{name}: {fault}') for number, name in named if (fault := tests.fault_of(name))]
+
+
 def check(page: str, tests: Tests) -> tuple:
     """The faults as (line, what), and the names of all tests."""
-    faults, heads, named, section, is_list = [], {}, {}, 0, False
+    faults, heads, named, section, is_list = faults_of_names(page, tests), {}, {}, 0, False
     for number, line in enumerate(page.split('\n'), 1):
         if line.startswith('## '):
             match = re.match(r'## (\d+)\. \S', line)
@@ -67,7 +74,6 @@ def check(page: str, tests: Tests) -> tuple:
             heads.setdefault(section, number)
         is_list |= line.startswith('*Held by*')
         names = [(name, tests.fault_of(name)) for name in re.findall(r'`([^`]+)`', line)]
-        faults += [(number, f'{name}: {fault}') for name, fault in names if fault]
         named.setdefault(section, set()).update(name for name, fault in names if fault is not None and not name.endswith('.cc'))
         if is_list and line.startswith('* ') and (not line.startswith('* `') or names[0][1] is None):
             faults.append((number, 'what holds a promise begins with the name of a test'))
@@ -109,12 +115,15 @@ def main() -> int:
         return test_itself()
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[2]).resolve()
     page = root / PAGE
-    faults, named = check(page.read_text(encoding='utf-8') if page.is_file() else '', Tests(root))
-    for line, what in faults:
-        print(f'{PAGE}:{line}: {what}')
-    if not faults:
+    tests = Tests(root)
+    faults, named = check(page.read_text(encoding='utf-8') if page.is_file() else '', tests)
+    others = faults_of_names((root / ALSO).read_text(encoding='utf-8'), tests)
+    for where, found in ((PAGE, faults), (ALSO, others)):
+        for line, what in found:
+            print(f'{where}:{line}: {what}')
+    if not faults and not others:
         print(f'promises: {len(named)} tests named')
-    return 1 if faults else 0
+    return 1 if faults or others else 0
 
 
 if __name__ == '__main__':

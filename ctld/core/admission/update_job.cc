@@ -190,7 +190,14 @@ base::Status update_size(model::Request& r, const wire::UpdateJobRequest& u) {
   return {};
 }
 
-base::Status update_files(model::Launch& launch, const wire::UpdateJobRequest& u) {
+/// A job's processes open these, and run there, as its owner: whoever could set them would act as the owner, whatever
+/// else he may change of the job.
+base::Status update_files(const Caller& caller, uint32_t owner, model::Launch& launch,
+                          const wire::UpdateJobRequest& u) {
+  const bool is_asked = u.has_work_dir() || u.has_std_out() || u.has_std_err() || u.has_std_in();
+  if (is_asked && caller.uid != owner && caller.uid != 0)
+    return base::fail(base::ErrorCode::kDenied, "WorkDir, StdOut, StdErr and StdIn are for the job's owner alone",
+                      "leave them as they are, or ask the owner");
   if (u.has_work_dir() && !u.work_dir().starts_with('/'))
     return base::invalid("WorkDir: no absolute path", "begin it with a slash");
   if (u.has_std_out()) launch.std_out = u.std_out();
@@ -223,7 +230,7 @@ base::Status update_place(const Core& core, const Caller& caller, const NamedTas
     spec.request.max_nodes = u.has_max_nodes() ? u.max_nodes() : u.min_nodes();
   }
   GW_TRY_STATUS(update_size(spec.request, u));
-  GW_TRY_STATUS(update_files(spec.launch, u));
+  GW_TRY_STATUS(update_files(caller, spec.uid, spec.launch, u));
   if (u.has_nodelist()) {
     GW_TRY(names, base::expand_hostlist(u.nodelist(), wire::kMostNodeNames));
     spec.request.nodelist = names;

@@ -27,7 +27,7 @@ using model::Outcome;
 void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   if (job == nullptr || extension_ready(core, *job, node)) return;
-  pass_prolog(core, *job, node);
+  if (core.placements.is_on(node, job->id)) pass_prolog(core, *job, node);
   // The node lost what it was told after it had prepared: it is told again.
   // Or it has come late to an elastic gang that went on without it.
   if (job->state == JobState::kRunning && !core.placements.is_on(node, job->id)) return clear_node(core, *job, node);
@@ -42,7 +42,7 @@ void on_prepared(Core& core, NodeId node, const wire::Prepared& m) {
 void on_started(Core& core, NodeId node, const wire::Started& m) {
   Job* job = current_run(core, m.job(), m.attempt());
   // A gang of several nodes was started by go(); a gang of one reports that it went by itself.
-  if (job == nullptr) return;
+  if (job == nullptr || !core.placements.is_on(node, job->id)) return;
   pass_prolog(core, *job, node);
   if (job->state == JobState::kConfiguring && goes_alone(*job)) go(core, *job);
 }

@@ -195,6 +195,30 @@ TEST(Update, SizesThatCannotBeAreRefused) {
   EXPECT_THAT(w.ask(1000, r).jobs().faults(0).error().what(), HasSubstr("is not pending"));
 }
 
+/// Or it would run as him what another has put there. Operators and administrators may change all else.
+TEST(Update, TheFilesAreForTheOwnerAlone) {
+  Updated w;
+  w.settings.admin_uids = {0, 500};
+  w.restart();
+  w.connect_all();
+  const auto faults = [&w](uint32_t uid, const std::function<void(wire::UpdateJobRequest&)>& change) {
+    wire::ApiRequest r;
+    r.mutable_update_job()->add_ids(w.id.value);
+    change(*r.mutable_update_job());
+    const wire::ApiReply reply = w.ask(uid, r);
+    return reply.jobs().faults().empty() ? "" : reply.jobs().faults(0).error().what();
+  };
+  const std::vector<std::function<void(wire::UpdateJobRequest&)>> files = {
+      [](auto& u) { u.set_work_dir("/tmp"); }, [](auto& u) { u.set_std_out("/tmp/x"); },
+      [](auto& u) { u.set_std_err("/tmp/x"); }, [](auto& u) { u.set_std_in("/tmp/x"); }};
+  for (const auto& change : files) {
+    EXPECT_EQ(faults(500, change), "WorkDir, StdOut, StdErr and StdIn are for the job's owner alone");
+    EXPECT_EQ(faults(1000, change), "");
+    EXPECT_EQ(faults(0, change), "");
+  }
+  EXPECT_EQ(faults(500, [](auto& u) { u.set_name("other"); }), "");
+}
+
 TEST(Update, ChangesTheFilesOfWhatWaits) {
   Updated w;
   EXPECT_EQ(w.update([](auto& u) {

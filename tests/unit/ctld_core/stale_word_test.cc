@@ -62,6 +62,26 @@ TEST(StaleWord, OnlyUidsThatAreNamedRegisterNodes) {
   EXPECT_TRUE(registered_by(1002, 0));
 }
 
+/// A node that lies, or is wrong, starts no job of another.
+TEST(StaleWord, OfAJobThatItDoesNotHaveANodeIsNotHeard) {
+  for (const bool has_prolog : {false, true}) {
+    Settings s;
+    s.has_prolog = has_prolog;
+    World w(2, std::move(s));
+    w.connect_all();
+    const JobId id = w.submit(kAlice, gang(1));
+    w.schedule();
+    const std::string own = w.job(id).placed()->allocation.shares[0].name, other = own == "n0" ? "n1" : "n0";
+    const auto before = w.job(id).placed()->program;
+    w.prepared(other, id);
+    w.started(other, id);
+    EXPECT_EQ(w.state(id), JobState::kConfiguring);
+    EXPECT_EQ(w.job(id).placed()->program, before) << "the prolog of the controller is not over";
+    w.started(own, id);
+    EXPECT_EQ(w.state(id), JobState::kRunning);
+  }
+}
+
 TEST(StaleWord, FencingOfAnEarlierOutageProvesNothing) {
   Pair w;
   w.run();
