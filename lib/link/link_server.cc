@@ -16,20 +16,23 @@ using base::ErrorCode;
 /// How many links are open, in all and by user.
 struct LinkServer::LinkCounts {
   size_t total = 0;
+  size_t of_users = 0;  // of those who are not exempt
   struct User {
     size_t links = 0;
     std::shared_ptr<MemoryBudget> budget = std::make_shared<MemoryBudget>();
   };
   std::unordered_map<uint32_t, User> by_uid;
 
-  User& add(uint32_t uid) {
+  User& add(uint32_t uid, bool is_exempt) {
     ++total;
+    of_users += is_exempt ? 0 : 1;
     User& user = by_uid[uid];
     ++user.links;
     return user;
   }
-  void remove(uint32_t uid) {
+  void remove(uint32_t uid, bool is_exempt) {
     --total;
+    of_users -= is_exempt ? 0 : 1;
     const auto user = by_uid.find(uid);
     if (--user->second.links == 0) by_uid.erase(user);
   }
@@ -148,7 +151,10 @@ class LinkServer::Pending : public std::enable_shared_from_this<Pending> {
     if (is_over_) return;
     const auto accept = handshake_.on_answer(std::move(answer));
     if (!accept) return fail(accept.error());
-    if (auto admitted = server_.admit(peer(0)); !admitted) return fail(admitted.error());
+    if (auto admitted = server_.admit(peer(0)); !admitted) {
+      if (server_.is_exempt(peer(0).uid)) server_.turned_away_ = io::Loop::monotonic();
+      return fail(admitted.error());
+    }
     stage_ = Stage::kFinish;
     std::string frame;
     wire::append_frame(frame, *accept);
@@ -244,6 +250,9 @@ base::Status LinkServer::admit(const Peer& peer) const {
     return base::fail(ErrorCode::kUnavailable, fmt::format("the server has {} connections, its bound", counts_->total),
                       kHint);
   }
+  if (!is_exempt(peer.uid) && counts_->of_users >= options_.max_links_of_users)
+    return base::fail(ErrorCode::kUnavailable,
+                      fmt::format("users have {} connections together, their bound", counts_->of_users), kHint);
   const auto mine = counts_->by_uid.find(peer.uid);
   if (!is_exempt(peer.uid) && mine != counts_->by_uid.end() && mine->second.links >= options_.max_links_per_uid) {
     return base::fail(ErrorCode::kUnavailable,
@@ -257,10 +266,12 @@ void LinkServer::on_authenticated(const std::shared_ptr<Pending>& pending, auth:
   forget(pending);
   const auto link = pending->make_link(std::move(session));
   const uint32_t uid = link->peer().uid;
-  auto& user = counts_->add(uid);
+  const bool is_bound = !is_exempt(uid);
+  auto& user = counts_->add(uid, !is_bound);
   user.budget->limit_bytes = options_.max_bytes_per_uid;
-  if (!is_exempt(uid)) link->set_budget(user.budget);
-  link->keep(std::shared_ptr<void>(nullptr, [counts = counts_, uid](void*) { counts->remove(uid); }));
+  if (is_bound) link->set_budget(user.budget);
+  link->keep(
+      std::shared_ptr<void>(nullptr, [counts = counts_, uid, is_bound](void*) { counts->remove(uid, !is_bound); }));
   if (link->peer().role == auth::Role::kClient) link->set_idle_timeout(options_.idle_timeout);
   link_fn_(link);
   link->start();

@@ -26,8 +26,9 @@ struct ServerOptions {
   auth::VersionRange versions = kProtocolVersions;
   base::Duration handshake_timeout = base::seconds(10);
   size_t max_handshakes = 256;                      ///< Connections that have not proved themselves yet.
-  size_t max_links = 16'000;                        ///< Authenticated links, of all users.
-  size_t max_links_per_uid = 2'000;                 ///< The same for one user; root and `exempt_uid` are not bound.
+  size_t max_links = 16'000;                        ///< Authenticated links, of all users,
+  size_t max_links_of_users = 8'000;                ///< of all but root and `exempt_uid`: the rest is for nodes,
+  size_t max_links_per_uid = 2'000;                 ///< and of one of these.
   uint32_t exempt_uid = UINT32_MAX;                 ///< The uid that the cluster's own daemons run as.
   base::Duration idle_timeout = base::minutes(10);  ///< For links of role client; zero for none. See set_idle_timeout.
   size_t max_bytes_per_uid = size_t{512} << 20;     ///< Buffers of all links of one user, but for the exempt ones.
@@ -57,7 +58,7 @@ class LinkServer {
   /// Both by io::Loop::monotonic().
   struct Arrivals {
     base::Duration heard_until;  ///< Whoever came by then has a link, was refused, or has gone.
-    base::Duration turned_away;  ///< When somebody who had said something was last let go for want of room or time.
+    base::Duration turned_away;  ///< When somebody who may have been a node was last let go for want of room or time.
   };
   Arrivals arrivals() const;
 

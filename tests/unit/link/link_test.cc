@@ -493,6 +493,32 @@ TEST(Link, OneUserIsBoundOthersAreNot) {
   EXPECT_TRUE(w.dial(w.dial_options()));
 }
 
+/// However many accounts there are: nodes come back.
+TEST(Link, AllUsersTogetherLeaveRoomForNodes) {
+  ServerOptions options;
+  options.max_links = 3;
+  options.max_links_of_users = 2;
+  World w(options);
+  std::vector<decltype(w.dial(w.dial_options()))> links;
+  const auto come = [&](uint32_t uid) {
+    w.user_auth.uid = uid;
+    links.push_back(w.dial(w.dial_options()));
+    return links.back() ? "" : links.back().error().what;
+  };
+  EXPECT_EQ(come(1000), "");
+  EXPECT_EQ(come(1001), "");
+  ASSERT_TRUE(w.wait([&] { return w.server->link_count() == 2; }));
+  EXPECT_THAT(come(1002), HasSubstr("users have 2 connections together"));
+  EXPECT_EQ(w.server->arrivals().turned_away, base::Duration{});
+  EXPECT_EQ(come(0), "");
+  ASSERT_TRUE(w.wait([&] { return w.server->link_count() == 3; }));
+  EXPECT_THAT(come(0), HasSubstr("the server has 3 connections"));
+  EXPECT_GT(w.server->arrivals().turned_away, base::Duration{}) << "it may have been a node: none is fenced for it";
+  (*links[0])->close("done");
+  ASSERT_TRUE(w.wait([&] { return w.server->link_count() == 2; }));
+  EXPECT_EQ(come(1002), "");
+}
+
 TEST(Link, UnfinishedMessagesOfOneUserAreBounded) {
   ServerOptions options;
   options.max_bytes_per_uid = 1'000'000;
